@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <interlock/detail/completion.hpp>
+#include <interlock/result.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace interlock::inline v1::detail {
+
+/// Where user code runs: the user's executor, or the client's callback thread.
+class callback_place {
+ public:
+  virtual ~callback_place() = default;
+  virtual void post(unique_function<void()> work) noexcept = 0;
+  /// True on threads of the client, where blocking could wait for itself.
+  [[nodiscard]] virtual bool is_current() const noexcept = 0;
+};
+
+/// One asynchronous operation: becomes ready once; one thread may wait, or one continuation may be kept, not both.
+class operation_base {
+ public:
+  explicit operation_base(std::shared_ptr<callback_place> place) noexcept : place_(std::move(place)) {}
+  operation_base(const operation_base&) = delete;
+  operation_base& operator=(const operation_base&) = delete;
+  virtual ~operation_base();
+
+  [[nodiscard]] bool ready() const noexcept { return ready_.load(std::memory_order_acquire) != 0; }
+  /// Blocks until ready; a failure if this thread must not block.
+  [[nodiscard]] std::optional<failure> wait() const;
+  /// Keeps `next` and runs it at the callback place when ready. false: ready already, `next` was not kept.
+  bool continue_with(unique_function<void()> next);
+  /// Like continue_with, but goes to the callback place also if ready already.
+  void call_later(unique_function<void()> next);
+  /// The caller has gone: undo whatever was or will be done.
+  void abandon() noexcept;
+
+ protected:
+  /// The outcome is in place: wakes the waiter or posts the continuation. Called once.
+  void publish() noexcept;
+  virtual void cancel() noexcept = 0;
+
+ private:
+  std::shared_ptr<callback_place> place_;
+  std::mutex mutex_;
+  unique_function<void()> next_;
+  std::atomic<std::uint32_t> ready_{0};
+  bool abandoned_ = false;
+};
+
+template <class T>
+class operation : public operation_base {
+ public:
+  using operation_base::operation_base;
+  result<T> take() {
+    auto got = std::move(*outcome_);
+    outcome_.reset();
+    return got;
+  }
+
+ protected:
+  void finish(result<T> outcome) noexcept {
+    outcome_.emplace(std::move(outcome));
+    publish();
+  }
+
+ private:
+  std::optional<result<T>> outcome_;
+};
+
+}  // namespace interlock::inline v1::detail
