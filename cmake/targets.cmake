@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+# The few shapes that targets of this project have.
+
+# interlock_glob(<out> <folder>...): the .cpp files of these folders; new ones are noticed by the next build.
+function(interlock_glob out)
+  set(found)
+  foreach(folder IN LISTS ARGN)
+    file(GLOB files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
+    list(APPEND found ${files})
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# interlock_library(<component> <source>...): static library interlock_<component>, to users interlock::<component>.
+# The component "interlock" is the umbrella and has the plain name.
+function(interlock_library component)
+  set(target interlock_${component})
+  if(component STREQUAL "interlock")
+    set(target interlock)
+  endif()
+  add_library(${target} STATIC ${ARGN})
+  add_library(interlock::${component} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${component})
+  interlock_private_view(${target})
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  set_property(GLOBAL APPEND PROPERTY INTERLOCK_COMPONENTS ${component})
+endfunction()
+
+# interlock_private_view(<target>): what code inside src/ sees: our flags, src/, texts embedded by the build, Boost.
+function(interlock_private_view target)
+  interlock_flags(${target})
+  target_include_directories(${target} PRIVATE
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+  target_compile_definitions(${target} PRIVATE INTERLOCK_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:Boost::headers>)
+endfunction()
+
+# interlock_store(<store> PACKAGE <cmake package> PKGCONFIG <module> LIBRARY <target> MISSING <words>
+#                 [ARCHIVE <lib.a> NEEDS <library>...])
+# Called from src/backends/<store>/CMakeLists.txt: library interlock::<store> out of the folder's sources, if the
+# store's client library was found; one line saying so, if not. The umbrella sees INTERLOCK_WITH_<STORE>=1.
+# Programs with the property INTERLOCK_LEAN carry the ARCHIVE inside themselves: one library less to load at each start.
+function(interlock_store store)
+  cmake_parse_arguments(arg "" "PACKAGE;PKGCONFIG;LIBRARY;MISSING;ARCHIVE" "NEEDS" ${ARGN})
+  if(NOT ${arg_PACKAGE}_FOUND)
+    message(STATUS "interlock: store ${store} left out: ${arg_MISSING}")
+    return()
+  endif()
+  interlock_glob(sources .)
+  if(NOT sources)
+    return()
+  endif()
+  interlock_library(${store} ${sources})
+  target_link_libraries(interlock_${store} PUBLIC interlock::core)
+  interlock_store_library(interlock_${store} ${arg_LIBRARY} "${arg_ARCHIVE}" ${arg_NEEDS})
+  file(GLOB texts CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.sql" "${CMAKE_CURRENT_SOURCE_DIR}/*.lua")
+  interlock_embed(interlock_${store} ${texts})
+
+  string(TOUPPER "${store}" upper)
+  set_property(GLOBAL APPEND PROPERTY INTERLOCK_STORES ${store})
+  set_property(GLOBAL APPEND PROPERTY INTERLOCK_STORE_SOURCES ${sources})
+  set_property(GLOBAL APPEND PROPERTY INTERLOCK_STORE_LIBRARIES ${arg_LIBRARY})
+  set_property(GLOBAL APPEND PROPERTY INTERLOCK_STORE_DEFINITIONS INTERLOCK_WITH_${upper}=1)
+  set_property(GLOBAL PROPERTY INTERLOCK_PACKAGES_${store} ${arg_PACKAGE})
+  set_property(GLOBAL PROPERTY INTERLOCK_PKGCONFIG_${store} ${arg_PKGCONFIG})
+endfunction()
+
+function(interlock_store_library target library archive)
+  if(archive)
+    get_target_property(shared ${library} IMPORTED_LOCATION)
+    cmake_path(GET shared PARENT_PATH folder)
+    find_library(INTERLOCK_ARCHIVE_${archive} ${archive} HINTS "${folder}")
+    mark_as_advanced(INTERLOCK_ARCHIVE_${archive})
+    set(archive ${INTERLOCK_ARCHIVE_${archive}})
+  endif()
+  if(archive)
+    set(lean $<BOOL:$<TARGET_PROPERTY:INTERLOCK_LEAN>>)
+    target_link_libraries(${target} PRIVATE $<INSTALL_INTERFACE:${library}> $<BUILD_INTERFACE:$<$<NOT:${lean}>:${library}>>)
+    foreach(item IN LISTS archive ARGN)
+      target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:$<${lean}:${item}>>)
+    endforeach()
+  else()
+    target_link_libraries(${target} PRIVATE ${library})
+  endif()
+endfunction()
+
+# interlock_embed(<target> <file>...): lets the target say #include "backends/sqlite/schema.sql.hpp" for a file
+# src/backends/sqlite/schema.sql, and find its text in interlock::embedded::sqlite_schema_sql.
+function(interlock_embed target)
+  foreach(file IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH file NORMALIZE)
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE relative)
+    cmake_path(GET file PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    cmake_path(GET file FILENAME name)
+    string(MAKE_C_IDENTIFIER "${folder}_${name}" INTERLOCK_EMBED_NAME)
+    set(INTERLOCK_EMBED_FILE src/${relative})
+    file(READ "${file}" INTERLOCK_EMBED_TEXT)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/embedded.hpp.in" "${PROJECT_BINARY_DIR}/generated/${relative}.hpp" @ONLY)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  endforeach()
+  target_include_directories(${target} PRIVATE "${PROJECT_BINARY_DIR}/generated")
+endfunction()
+
+# interlock_knows_programs(<target>): the paths of the built command and of the tests' agent, as string macros.
+function(interlock_knows_programs target)
+  target_compile_definitions(${target} PRIVATE INTERLOCK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(TARGET interlock_command)
+    target_compile_definitions(${target} PRIVATE INTERLOCK_COMMAND="$<TARGET_FILE:interlock_command>")
+    add_dependencies(${target} interlock_command)
+  endif()
+  if(TARGET agent)
+    target_compile_definitions(${target} PRIVATE INTERLOCK_AGENT="$<TARGET_FILE:agent>")
+    add_dependencies(${target} agent)
+  endif()
+endfunction()
