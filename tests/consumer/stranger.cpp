@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <cstdio>
 #include <interlock/client.hpp>
 #include <interlock/guard.hpp>
+
+#include <cstdio>
 
 int main() {
   interlock::client locks{"memory:"};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <chrono>
-#include <cstdio>
 #include <interlock/guard.hpp>
 #include <interlock/testing/sandbox.hpp>
+
+#include <chrono>
+#include <cstdio>
 
 // A holder that is cut off learns of its loss when the lease is over, with no real time passing.
 int main() {
