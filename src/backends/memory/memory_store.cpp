@@ -5,6 +5,7 @@
 #include "core/registry.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 namespace interlock::inline v1::memory_store {
@@ -169,7 +170,8 @@ class memory_backend final : public backend {
   // One change to one book; news goes out after the books are unlocked. An uncontended change makes no news and
   // allocates nothing. `reader`: its answer says already what news would tell it.
   template <class F>
-  auto change(std::string_view name, F apply, const claim_secret* reader = nullptr) {
+  std::invoke_result_t<F, claim_book&, instant, claim_book::news&> change(std::string_view name, F apply,
+                                                                          const claim_secret* reader = nullptr) {
     claim_book::news out;
     std::unique_lock lock(books_->mutex_);
     auto answer = apply(books_->book_of(name), books_->time_.now(), out);
