@@ -32,7 +32,7 @@ function(interlock_flags target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
-    -Wold-style-cast -Wextra-semi -Wimplicit-fallthrough -Wundef
+    -Wold-style-cast -Wextra-semi -Wimplicit-fallthrough
     -Wno-missing-field-initializers # a designated initializer names what it sets, and only that
     -ffunction-sections -fdata-sections
     $<$<BOOL:${INTERLOCK_WERROR}>:-Werror>
