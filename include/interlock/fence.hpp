@@ -72,7 +72,8 @@ class fenced_file {
 enum class sql_dialect : std::uint8_t { postgres, mysql, sqlite };
 
 /// Text for any SQL driver. Run `create` once. In your transaction run `admit` first, with the lock's name and the
-/// token as its two parameters; anything but exactly one row back (sqlite, postgres) or affected (mysql): roll back.
+/// token as its two parameters. Admitted: exactly one row comes back (sqlite, postgres), or three or more are affected
+/// (mysql, where 0, 1 and 2 depend on how the connection was opened). Anything else: roll back.
 struct sql_fence_text {
   std::string_view create, admit;
 };

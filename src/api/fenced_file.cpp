@@ -151,7 +151,8 @@ class next_file {
     // O_EXCL: in a directory others write to, nobody else's file or link gets our content.
     const descriptor next{open_file(next_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, exists ? 0600 : 0666)};
     if (!next) return system_failure("cannot create", next_);
-    if (exists && ::fchmod(next.get(), now.st_mode & 07777) != 0) return system_failure("cannot set the mode of", next_);
+    if (exists && ::fchmod(next.get(), now.st_mode & 07777) != 0)
+      return system_failure("cannot set the mode of", next_);
     if (!write_all(next.get(), content)) return system_failure("cannot write", next_);
     if (again_if_interrupted([&] { return ::fsync(next.get()); }) != 0) return system_failure("cannot sync", next_);
     return {};
@@ -159,7 +160,8 @@ class next_file {
   result<void> place() {
     if (::rename(next_.c_str(), file_.c_str()) != 0) return system_failure("cannot replace", file_);
     placed_ = true;
-    if (!sync_directory_of(file_)) return system_failure("written, but perhaps not for good:", file_, errc::indeterminate);
+    if (!sync_directory_of(file_))
+      return system_failure("written, but perhaps not for good:", file_, errc::indeterminate);
     return {};
   }
 
@@ -183,7 +185,8 @@ result<fenced_file::file_lock> fenced_file::lock() const {
     descriptor fence{open_file(file, O_RDWR | O_CREAT | O_NOFOLLOW, 0600)};
     if (!fence) return system_failure("cannot open", file);
     if (!lock_open_file(fence.get(), F_WRLCK)) return system_failure("cannot lock", file);
-    struct stat locked {}, named {};
+    struct stat locked {
+    }, named{};
     if (::fstat(fence.get(), &locked) != 0) return system_failure("cannot look at", file);
     // Removed or replaced while we queued: what we hold is a lock on a file nobody else will open.
     if (::lstat(file.c_str(), &named) == 0 && named.st_dev == locked.st_dev && named.st_ino == locked.st_ino)

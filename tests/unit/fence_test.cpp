@@ -88,7 +88,8 @@ TEST(sequencer, comes_back_as_what_went_in_for_any_name) {
 }
 
 TEST(sequencer, differs_whenever_name_mode_or_token_differ) {
-  const std::vector<std::string> names{"a", "A", "a ", "a%20", "a%2520", "a:1", "1:a", "x:1:a", "il1:x:1:a", "a/b", "a\\b"};
+  const std::vector<std::string> names{"a",   "A",     "a ",        "a%20", "a%2520", "a:1",
+                                       "1:a", "x:1:a", "il1:x:1:a", "a/b",  "a\\b"};
   std::set<std::string> seen;
   for (const auto& name : names)
     for (const bool shared : {false, true})
@@ -97,12 +98,42 @@ TEST(sequencer, differs_whenever_name_mode_or_token_differ) {
 }
 
 TEST(sequencer, has_no_second_spelling_and_rejects_what_no_guard_could_have_said) {
-  for (const auto* text :
-       {"", "il1", "il1:", "il1:x", "il1:x:", "il1:x:1", "il1:x:1:", "il2:x:1:a", "IL1:x:1:a", " il1:x:1:a",
-        "il1:y:1:a", "il1:xs:1:a", "il1::1:a", "il1:x:0:a", "il1:x:01:a", "il1:x:-1:a", "il1:x:+1:a", "il1:x::a",
-        "il1:x:9223372036854775808:a", "il1:x:1:a b", "il1:x:1:a\n", "il1:x:1:a:b", "il1:x:1:%", "il1:x:1:%2",
-        "il1:x:1:%zz", "il1:x:1:%3a", "il1:x:1:%61", "il1:x:1:%00", "il1:x:1:%0A", "il1:x:1:%7F", "il1:x:1:\xC3\xA4",
-        "il1:x:1:%+1", "il1:x:1:%%41", "il1:x:1:%FF", "il1:x:1:%C3", "il1:x:1:a/../b"})
+  for (const auto* text : {"",
+                           "il1",
+                           "il1:",
+                           "il1:x",
+                           "il1:x:",
+                           "il1:x:1",
+                           "il1:x:1:",
+                           "il2:x:1:a",
+                           "IL1:x:1:a",
+                           " il1:x:1:a",
+                           "il1:y:1:a",
+                           "il1:xs:1:a",
+                           "il1::1:a",
+                           "il1:x:0:a",
+                           "il1:x:01:a",
+                           "il1:x:-1:a",
+                           "il1:x:+1:a",
+                           "il1:x::a",
+                           "il1:x:9223372036854775808:a",
+                           "il1:x:1:a b",
+                           "il1:x:1:a\n",
+                           "il1:x:1:a:b",
+                           "il1:x:1:%",
+                           "il1:x:1:%2",
+                           "il1:x:1:%zz",
+                           "il1:x:1:%3a",
+                           "il1:x:1:%61",
+                           "il1:x:1:%00",
+                           "il1:x:1:%0A",
+                           "il1:x:1:%7F",
+                           "il1:x:1:\xC3\xA4",
+                           "il1:x:1:%+1",
+                           "il1:x:1:%%41",
+                           "il1:x:1:%FF",
+                           "il1:x:1:%C3",
+                           "il1:x:1:a/../b"})
     EXPECT_FALSE(parse_sequencer(text)) << text;
   EXPECT_FALSE(parse_sequencer(std::string_view{"il1:x:1:a\0", 10}));
 }

@@ -137,9 +137,8 @@ TEST_F(fenced_file_test, processes_and_threads_lose_no_update) {
   const auto count_up = [this] {
     fenced_file file{path};
     for (int i = 0; i < rounds; ++i)
-      if (!file.update(fencing_token{7}, [](std::string& text) {
-            text = std::to_string((text.empty() ? 0 : std::stoi(text)) + 1);
-          }))
+      if (!file.update(fencing_token{7},
+                       [](std::string& text) { text = std::to_string((text.empty() ? 0 : std::stoi(text)) + 1); }))
         return false;
     return true;
   };

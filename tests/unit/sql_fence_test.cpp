@@ -5,7 +5,7 @@
 
 #include <string>
 
-#if INTERLOCK_WITH_SQLITE
+#ifdef INTERLOCK_WITH_SQLITE
 #include <sqlite3.h>
 
 namespace {
@@ -23,7 +23,9 @@ class database {
   database& operator=(const database&) = delete;
   ~database() { sqlite3_close(handle_); }
 
-  bool run(const std::string& text) { return sqlite3_exec(handle_, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK; }
+  bool run(const std::string& text) {
+    return sqlite3_exec(handle_, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+  }
   int admit(const char* name, long long token) {
     return rows([&](sqlite3_stmt* statement) {
       sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
@@ -55,9 +57,7 @@ class database {
 
 class sqlite_fence_test : public testing::Test {
  protected:
-  void SetUp() override {
-    ASSERT_TRUE(orders.run(std::string{interlock::sql_fence(sql_dialect::sqlite).create}));
-  }
+  void SetUp() override { ASSERT_TRUE(orders.run(std::string{interlock::sql_fence(sql_dialect::sqlite).create})); }
   database orders{":memory:"};
 };
 
