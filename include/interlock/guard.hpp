@@ -11,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 namespace interlock::inline v1 {
 
@@ -35,7 +36,7 @@ class hold;
 class [[nodiscard]] guard {
  public:
   guard() noexcept = default;
-  guard(guard&& other) noexcept = default;
+  guard(guard&& other) noexcept : hold_(std::move(other.hold_)), released_(std::exchange(other.released_, false)) {}
   guard& operator=(guard&& other) noexcept;  // lets go of what it held
   /// Queues the release and does not wait for the store's answer; what goes wrong is told to the observer. Within one
   /// client nothing overtakes it; another client may see the lock taken until it arrives.
@@ -76,6 +77,7 @@ class [[nodiscard]] guard {
   friend class detail::hold;
   explicit guard(std::shared_ptr<detail::hold> held) noexcept : hold_(std::move(held)) {}
   std::shared_ptr<detail::hold> hold_;
+  bool released_ = false;  // this guard's share of it; the token stays readable
 };
 
 }  // namespace interlock::inline v1

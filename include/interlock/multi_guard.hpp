@@ -44,7 +44,7 @@ class [[nodiscard]] multi_guard {
   result<void> release() noexcept;
 
  private:
-  friend class multi_acquisition;
+  friend class multi_acquisition;  // builds it
   class any_lost;
   std::vector<guard> held_;         // sorted by name, no duplicates
   std::vector<std::size_t> order_;  // the caller's order, as indices into held_

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "api/builtin_stores.hpp"
+
+#include "backends/memory/memory_store.hpp"
+#include "core/registry.hpp"
+
+#if INTERLOCK_WITH_SQLITE
+#include "backends/sqlite/sqlite_store.hpp"
+#endif
+
+#include <mutex>
+
+namespace interlock::inline v1::api {
+namespace {
+
+void add(const char* scheme, result<std::unique_ptr<backend>> (*open)(const backend_environment&)) {
+  if (!core::find_backend(scheme)) register_backend(scheme, open);  // the program's own store of that name wins
+}
+
+}  // namespace
+
+void register_builtin_stores() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    add("memory", memory_store::open_memory);
+#if INTERLOCK_WITH_SQLITE
+    add("sqlite", sqlite_store::open_sqlite);
+#endif
+  });
+}
+
+}  // namespace interlock::inline v1::api

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/random.hpp"
+#include "engine/hold.hpp"
+#include "engine/loop.hpp"
+#include "engine/notifier.hpp"
+#include "engine/records.hpp"
+
+#include <interlock/backend.hpp>
+#include <interlock/client.hpp>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace interlock::inline v1::runtime {
+
+/// What an engine stands on; tests bring their own.
+struct foundation {
+  const time_source* time = &real_time();
+  std::unique_ptr<runtime::loop> loop{};
+  backend_factory connect{};  ///< unset: by the URL's scheme
+};
+
+/// One acquisition as the caller asked for it, before it is checked.
+struct wanted_claim {
+  std::string_view name{};
+  acquire_options options{};
+  entry how = entry::queue;
+  std::uint32_t limit = 0;  ///< of a semaphore; 0: a lock
+};
+
+/// Somebody who wants to hear of jeopardy, recovery and loss.
+struct watcher final : subscription::source {
+  explicit watcher(std::function<void(lock_state)> f) : call(std::move(f)) {}
+  void tell(lock_state news);
+  void end() noexcept override;
+
+ private:
+  std::recursive_mutex mutex;  // held during the call, so that end() waits for it; a call may end itself
+  std::function<void(lock_state)> call;
+};
+
+/// Runs the claims of one client: carries out what the pure machines of core/ decide.
+///
+/// Any thread may turn it: callers do their own asking, the loop's thread has the timers, a store's thread brings
+/// answers. One mutex guards the records; it is never held while the store, user code or a sleeper is called.
+class engine final : public backend_events {
+ public:
+  static result<std::shared_ptr<engine>> open(std::string_view url, client_options options, foundation base);
+  engine(const store_url& url, client_options options, foundation base);
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+  ~engine();
+
+  // Asking. The client handle goes into the holds, which keep it alive.
+  result<hold_ptr> acquire(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
+                           const std::stop_token& stop);
+  /// Fills `one` and starts it; it is announced when done. A failure: it was refused and is not started.
+  result<void> begin_async(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
+                           const std::shared_ptr<request>& one);
+  void cancel(request& one, const failure& why) noexcept;
+
+  // Holding.
+  result<void> release(detail::hold& held) noexcept;
+  void begin_release(detail::hold& held, const std::shared_ptr<request>& one);
+  /// The destructor's release: does not wait.
+  void let_go(detail::hold& held) noexcept;
+  result<void> upgrade(detail::hold& held, std::optional<milliseconds> wait, const std::stop_token& stop);
+  result<void> downgrade(detail::hold& held);
+  std::stop_token stop_token_of(detail::hold& held);
+  subscription watch(detail::hold& held, std::function<void(lock_state)> call);
+  void publish(detail::hold& held);
+  void forget(detail::hold& held) noexcept;  // its last guard has gone
+
+  // Looking around.
+  result<survey_page> survey(survey_query what);
+  result<bool> evict(std::string_view name, const claim_id& who, bool force);
+
+  [[nodiscard]] const store_traits& traits() const noexcept { return store_->traits(); }
+  [[nodiscard]] const std::string& shown_url() const noexcept { return shown_url_; }
+  [[nodiscard]] std::string full_name(std::string_view name) const { return options_.prefix + std::string(name); }
+  [[nodiscard]] std::string own_name(std::string_view full) const { return std::string(full.substr(options_.prefix.size())); }
+  [[nodiscard]] instant now() const noexcept { return time_.now(); }
+  [[nodiscard]] const std::shared_ptr<notifier>& calls() const noexcept { return calls_; }
+  [[nodiscard]] bool forked() const noexcept;
+  [[nodiscard]] failure closed_failure() const;
+
+  /// Waiting calls end, holds are released and lost, releases in flight get `linger`; then the store is let go.
+  void close() noexcept;
+  /// Calls every timer that is due. The loop does; so does a test that moves the clock.
+  void tick() noexcept;
+  [[nodiscard]] instant next_due();
+
+  // backend_events
+  void granted(const claim_secret& who, const standing& as) noexcept override;
+  void look_again(const claim_secret& who) noexcept override;
+  void evicted(const claim_secret& who) noexcept override;
+  void link(bool up) noexcept override;
+
+ private:
+  using lock_type = std::unique_lock<std::mutex>;
+  using step = core::claim_machine::step;
+  struct ticket;
+  struct look_ticket;
+
+  // engine_requests.cpp
+  result<void> fill(request& one, const wanted_claim& wanted) const;
+  void join(request& one, std::string_view name, aftermath& out);
+  void join_queue(request& one, aftermath& out);
+  void finish(request& one, result<hold_ptr> outcome, aftermath& out);
+  void grant(request& one, claim_record& claim, aftermath& out);
+  void answer_queue(slot& at, const failure& why, bool attempts_only, aftermath& out);
+  void wait_for(request& one, const std::stop_token& stop);
+  void timed_out(request& one, aftermath& out);
+  [[nodiscard]] failure about(const slot& at, const failure& why, std::string_view doing) const;
+
+  // engine_claims.cpp
+  claim_record& new_claim(slot& at, const request& like, std::uint32_t tokens);
+  void start(claim_record& one, entry how, aftermath& out);
+  void serve(slot& at, aftermath& out);
+  void apply(claim_record& one, step next, aftermath& out);
+  void say(claim_record& one, const step& next, aftermath& out);
+  void deliver(claim_record& one, aftermath& out);
+  void claim_lost(claim_record& one, loss_reason reason, aftermath& out);
+  void claim_failed(claim_record& one, const failure& why, aftermath& out);
+  void claim_left(claim_record& one, departure how, aftermath& out);
+  void detach(claim_record& one) noexcept;
+  void hand_over(claim_record& one, aftermath& out);
+  void release_claim(claim_record& one, aftermath& out);
+  void refresh(claim_record& one) noexcept;
+  void finish_convert(claim_record& one, result<void> how, aftermath& out);
+  void settle_record(claim_record& one) noexcept;
+
+  // engine_store.cpp: questions out, answers in
+  void run(aftermath& out);
+  void ask(const aftermath::question& what, instant sent, inline_work here);
+  void send_looks(inline_work here);
+  void ask_looks(std::vector<claim_record*> whom, instant sent, inline_work here);
+  void batch_over(instant sent) noexcept;
+  template <class F>
+  void on_answer(F&& change) noexcept;
+  void unpin(claim_record& one) noexcept;
+  template <class T, class F>
+  result<T> ask_and_wait(F start);
+
+  // Index by secret.
+  claim_record* find(const claim_secret& secret) noexcept;
+  void index(claim_record& one);
+  void unindex(claim_record& one) noexcept;
+
+  slot& slot_of(std::string_view full, std::string_view shown);
+  void leave_slot(slot& at) noexcept;
+  void set_alarm(alarm& what, instant due);
+  void change_state(detail::hold& held, lock_state to);
+  void emit(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss, const failure* why);
+  // engine_holds.cpp
+  bool begin_leaving(detail::hold& held, request* waiter, aftermath& out, result<void>& done);
+  result<void> convert(detail::hold& held, lock_mode mode, std::optional<milliseconds> wait, const std::stop_token& stop);
+  void converted(claim_record& one, instant sent, result<standing> got, aftermath& out);
+  void adopt_mode(claim_record& one, const standing& as);
+  void take_back_upgrade(claim_record& one);
+
+  client_options options_;
+  std::string shown_url_;
+  const time_source& time_;
+  std::shared_ptr<notifier> calls_;
+  std::unique_ptr<loop> loop_;
+  std::unique_ptr<backend> store_;
+  claim_origin origin_;
+  unsigned born_in_;
+  milliseconds lease_{}, linger_{}, patience_{};
+
+  struct text_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+  };
+
+  std::mutex mutex_;  // everything below
+  core::kernel_random random_;
+  core::timetable timetable_;
+  std::unordered_map<std::string, slot, text_hash, std::equal_to<>> slots_;
+  std::size_t idle_slots_ = 0;
+  std::vector<claim_record*> buckets_;
+  std::size_t indexed_ = 0;
+  std::vector<std::unique_ptr<claim_record>> records_;  // all ever made
+  std::vector<claim_record*> spare_;
+  std::vector<claim_record*> look_backlog_;
+  std::vector<instant> looks_under_way_;  // batches, by when they were sent
+  std::uint32_t leaving_ = 0;             // claims whose leave is not answered
+  std::uint64_t dropped_events_ = 0;
+  std::condition_variable quiet_;
+  bool closing_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace interlock::inline v1::runtime
+
+namespace interlock::inline v1::detail {
+
+/// What client copies and holds share: the last one closes the engine.
+class client_handle {
+ public:
+  explicit client_handle(std::shared_ptr<runtime::engine> engine) noexcept : engine_(std::move(engine)) {}
+  client_handle(const client_handle&) = delete;
+  client_handle& operator=(const client_handle&) = delete;
+  ~client_handle();
+  [[nodiscard]] runtime::engine& engine() const noexcept { return *engine_; }
+  static client make_client(std::shared_ptr<client_handle> handle) noexcept;
+  static const std::shared_ptr<client_handle>& of(const client& which) noexcept;
+
+ private:
+  std::shared_ptr<runtime::engine> engine_;
+};
+
+}  // namespace interlock::inline v1::detail

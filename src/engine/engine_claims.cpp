@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "core/handoff.hpp"
+#include "core/planted.hpp"
+#include "engine/engine.hpp"
+
+#include <utility>
+
+/// Claims: what their machines decide, and what that means for the callers and holds of this process.
+namespace interlock::inline v1::runtime {
+
+using machine = core::claim_machine;
+using phase = machine::phase;
+
+claim_record& engine::new_claim(slot& at, const request& like, std::uint32_t tokens) {
+  if (spare_.empty()) {
+    records_.push_back(std::make_unique<claim_record>());
+    spare_.push_back(records_.back().get());
+  }
+  auto& one = *spare_.back();
+  spare_.pop_back();
+  one.machine = machine(like.terms);
+  one.at = &at;
+  ++at.users;
+  one.told.name = at.full;
+  one.told.secret = random_.secret();
+  one.told.mode = like.mode;
+  one.told.weight = like.weight;
+  one.told.capacity = like.capacity;
+  one.told.lease = one.machine.store_lease();
+  one.told.wait_lease = one.machine.store_wait_lease();
+  one.told.tokens = tokens;
+  one.told.origin = &origin_;
+  one.told.memo = 0;
+  one.token = one.tokens = one.run = 0;
+  one.passing_on = one.published = false;
+  index(one);
+  return one;
+}
+
+void engine::start(claim_record& one, entry how, aftermath& out) {
+  one.since = out.now;
+  apply(one, one.machine.start(out.now, how), out);
+}
+
+// Somebody queues for the name and this process has no claim on it.
+void engine::serve(slot& at, aftermath& out) {
+  auto* first = at.queue.first;
+  if (first == nullptr || at.claim != nullptr || closing_) return;
+  auto& mine = new_claim(at, *first, at.queued > 1 ? core::token_block : 1);
+  at.claim = &mine;
+  const bool all_try = at.queued == 1 && first->how == entry::attempt;
+  start(mine, all_try ? entry::attempt : entry::queue, out);
+}
+
+void engine::apply(claim_record& one, step next, aftermath& out) {
+  if (next.next == machine::ask::enter_anew) {
+    unindex(one);
+    one.told.secret = random_.secret();
+    one.told.memo = 0;
+    index(one);
+    next.next = machine::ask::enter;
+  }
+  if (next.next == machine::ask::look) {
+    ++one.pins;
+    out.looks.push_back(&one);
+  } else if (next.next != machine::ask::nothing) {
+    ++one.pins;
+    out.questions.push_back({&one, next.next, one.machine.how(), one.told});
+  }
+  const bool leaving = one.machine.at() == phase::leaving;
+  if (leaving != one.leaving) {
+    one.leaving = leaving;
+    leaving ? ++leaving_ : --leaving_;
+    if (leaving_ == 0 && closing_) quiet_.notify_all();
+  }
+  set_alarm(one, one.machine.due());
+  ++one.pins;  // say() may end everything else that refers to it
+  if (next.news != machine::say::nothing) say(one, next, out);
+  --one.pins;
+  settle_record(one);
+}
+
+void engine::say(claim_record& one, const step& next, aftermath& out) {
+  auto& at = *one.at;
+  switch (next.news) {
+    case machine::say::nothing: return;
+    case machine::say::waiting:
+      if (one.sole != nullptr && one.sole->how == entry::attempt) {
+        finish(*one.sole, about(at, failure(errc::busy), "waiting"), out);
+        return apply(one, one.machine.drop(out.now), out);
+      }
+      if (at.claim != &one) return;
+      answer_queue(at, about(at, failure(errc::busy), "waiting"), true, out);
+      if (at.queue.first == nullptr) release_claim(one, out);
+      return;
+    case machine::say::busy:
+      if (one.sole != nullptr) return finish(*one.sole, about(at, failure(errc::busy), "trying"), out);
+      detach(one);
+      answer_queue(at, about(at, failure(errc::busy), "trying"), true, out);
+      return serve(at, out);
+    case machine::say::failed: return claim_failed(one, *next.why, out);
+    case machine::say::granted: return deliver(one, out);
+    case machine::say::renewed:
+    case machine::say::recovered:
+      refresh(one);
+      if (next.news == machine::say::recovered && one.held != nullptr) {
+        change_state(*one.held, lock_state::held);
+        emit(event_kind::recovered, at, one.told.secret, {}, loss_reason::none, nullptr);
+      }
+      if (one.passing_on) hand_over(one, out);
+      return;
+    case machine::say::jeopardy:
+      if (one.held != nullptr) change_state(*one.held, lock_state::jeopardy);
+      emit(event_kind::jeopardy, at, one.told.secret, {}, loss_reason::none, nullptr);
+      if (one.passing_on) release_claim(one, out);
+      return;
+    case machine::say::lost: return claim_lost(one, next.loss, out);
+    case machine::say::left: return claim_left(one, next.left, out);
+  }
+}
+
+// The claim is ours: give it to the first caller who still wants it.
+void engine::deliver(claim_record& one, aftermath& out) {
+  one.token = one.machine.last().token;
+  one.tokens = one.machine.last().tokens;
+  one.told.tokens = 1;
+  one.told.memo = one.machine.last().memo;
+  one.run_started = out.now;
+  one.run = 0;
+  if (one.sole != nullptr) return grant(*one.sole, one, out);
+  auto& at = *one.at;
+  if (at.claim != &one) return;
+  auto* first = at.queue.first;
+  if (first == nullptr || first->terms.lease > one.machine.terms().lease) return release_claim(one, out);
+  grant(*first, one, out);
+}
+
+// A confirmed renewal moves the deadline; nothing else does.
+void engine::refresh(claim_record& one) noexcept {
+  const auto& word = one.machine.last();
+  if (one.held != nullptr) one.held->until.store(one.machine.until().time_since_epoch().count(), std::memory_order_release);
+  if (one.told.mode == lock_mode::exclusive && word.tokens > 0 && word.token >= one.token + one.tokens) {
+    one.token = word.token;  // a fresh block
+    one.tokens = word.tokens;
+    one.told.tokens = 1;
+  }
+  one.run_started = time_.now();
+  one.run = 0;
+}
+
+// Its holder here has let go. Others here may wait; so may others elsewhere.
+void engine::hand_over(claim_record& one, aftermath& out) {
+  auto& at = *one.at;
+  auto* next = at.queue.first;
+  if (next == nullptr) return release_claim(one, out);
+  const auto& terms = one.machine.terms();
+  core::handoff_facts facts;
+  facts.now = out.now;
+  facts.until = one.machine.until();
+  facts.run_started = one.run_started;
+  facts.lease = terms.lease;
+  facts.run = one.run;
+  facts.behind = one.machine.last().behind;
+  facts.tokens_left = one.tokens;
+  facts.jeopardy = one.machine.in_jeopardy();
+  facts.published = one.published;
+  facts.next_fits = next->terms.lease <= terms.lease && next->terms.lock_delay == terms.lock_delay && !terms.max_hold &&
+                    !next->terms.max_hold;
+  one.passing_on = false;
+  switch (core::decide(facts)) {
+    case core::handoff::give_back: return release_claim(one, out);
+    case core::handoff::ask_first:
+      one.passing_on = true;
+      one.told.tokens = core::token_block;
+      return apply(one, one.machine.look_now(out.now), out);
+    case core::handoff::pass_on: break;
+  }
+  ++one.run;
+  if (core::planted(core::bug::token_after_handoff)) --one.token, ++one.tokens;
+  grant(*next, one, out);
+}
+
+void engine::release_claim(claim_record& one, aftermath& out) {
+  auto& at = *one.at;
+  detach(one);
+  ++at.users;  // serve() below must find the slot
+  if (!core::planted(core::bug::renew_after_release)) apply(one, one.machine.drop(out.now), out);
+  serve(at, out);
+  leave_slot(at);
+}
+
+void engine::detach(claim_record& one) noexcept {
+  one.passing_on = false;
+  if (one.at->claim != &one) return;
+  one.at->claim = nullptr;
+  one.at->current = nullptr;
+}
+
+void engine::claim_failed(claim_record& one, const failure& why, aftermath& out) {
+  auto& at = *one.at;
+  const auto told = about(at, why, "waiting");
+  if (one.sole != nullptr) return finish(*one.sole, told, out);
+  if (at.claim != &one) return;
+  detach(one);
+  answer_queue(at, told, false, out);
+}
+
+void engine::claim_lost(claim_record& one, loss_reason reason, aftermath& out) {
+  auto& at = *one.at;
+  if (one.upgrade != nullptr) finish_convert(one, failure(errc::lost, "the lock was lost while upgrading"), out);
+  if (auto* held = std::exchange(one.held, nullptr)) {
+    held->reason.store(reason, std::memory_order_release);
+    emit(event_kind::lost, at, one.told.secret, std::chrono::floor<milliseconds>(out.now - held->since), reason, nullptr);
+    change_state(*held, lock_state::lost);
+    // Evicted or overheld: the record stays in the store until its lease is over, or until the holder has stopped.
+    const bool stands = one.machine.at() == phase::over && (reason == loss_reason::broken || reason == loss_reason::overheld);
+    if (!stands) {
+      held->claim = nullptr;
+      --one.pins;
+    }
+  }
+  detach(one);
+  serve(at, out);
+}
+
+void engine::claim_left(claim_record& one, departure how, aftermath& out) {
+  auto& at = *one.at;
+  auto waiting = std::move(one.leavers);
+  one.leavers.clear();
+  for (auto* leaver : waiting) {
+    leaver->on = nullptr;
+    if (how == departure::gone)
+      finish(*leaver, about(at, failure(errc::lost, "it was gone when the release arrived"), "releasing"), out);
+    else
+      finish(*leaver, hold_ptr{}, out);
+  }
+  if (how == departure::released) emit(event_kind::released, at, one.told.secret, {}, loss_reason::none, nullptr);
+}
+
+void engine::settle_record(claim_record& one) noexcept {
+  if (one.machine.at() != phase::over || one.pins > 0 || one.at == nullptr) return;
+  set_alarm(one, instant::max());
+  unindex(one);
+  leave_slot(*one.at);
+  one.at = nullptr;
+  one.sole = one.upgrade = nullptr;
+  one.held = nullptr;
+  spare_.push_back(&one);
+}
+
+// ---- the index by secret
+
+claim_record* engine::find(const claim_secret& secret) noexcept {
+  if (buckets_.empty()) return nullptr;
+  auto* one = buckets_[std::hash<claim_secret>{}(secret) % buckets_.size()];
+  while (one != nullptr && !(one->told.secret == secret)) one = one->next;
+  return one;
+}
+
+void engine::index(claim_record& one) {
+  if (indexed_ >= buckets_.size()) {
+    std::vector<claim_record*> wider(std::max<std::size_t>(64, buckets_.size() * 2));
+    for (auto* each : buckets_)
+      while (each != nullptr) {
+        auto* next = each->next;
+        auto& head = wider[std::hash<claim_secret>{}(each->told.secret) % wider.size()];
+        each->next = std::exchange(head, each);
+        each = next;
+      }
+    buckets_ = std::move(wider);
+  }
+  auto& head = buckets_[std::hash<claim_secret>{}(one.told.secret) % buckets_.size()];
+  one.next = std::exchange(head, &one);
+  one.indexed = true;
+  ++indexed_;
+}
+
+void engine::unindex(claim_record& one) noexcept {
+  if (!std::exchange(one.indexed, false)) return;
+  auto** link = &buckets_[std::hash<claim_secret>{}(one.told.secret) % buckets_.size()];
+  while (*link != &one) link = &(*link)->next;
+  *link = one.next;
+  --indexed_;
+}
+
+}  // namespace interlock::inline v1::runtime

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include "core/names.hpp"
+#include "engine/block_pool.hpp"
+#include "engine/engine.hpp"
+
+#include <utility>
+
+/// Callers: checking what they ask for, queueing them, answering them.
+namespace interlock::inline v1::runtime {
+
+using core::shown_name;
+using phase = core::claim_machine::phase;
+
+namespace {
+
+constexpr milliseconds longest_wait = std::chrono::hours{24 * 365};
+
+failure bad(const std::string& text) { return failure(errc::invalid_argument, text); }
+std::string in_ms(milliseconds span) { return std::to_string(span.count()) + " ms"; }
+
+result<void> check_span(std::string_view what, milliseconds value, milliseconds least, milliseconds most) {
+  if (value >= least && value <= most) return {};
+  return bad(std::string(what) + " of " + in_ms(value) + " is not between " + in_ms(least) + " and " + in_ms(most));
+}
+
+}  // namespace
+
+result<void> engine::fill(request& one, const wanted_claim& wanted) const {
+  const auto& asked = wanted.options;
+  const auto& has = traits();
+  if (auto named = core::check_name(wanted.name, has.name_max - std::min(has.name_max, options_.prefix.size())); !named)
+    return named;
+  one.terms.lease = asked.lease.value_or(lease_);
+  one.terms.lock_delay = asked.lock_delay;
+  one.terms.max_hold = asked.max_hold;
+  one.terms.patience = patience_;
+  one.terms.push = has.push;
+  if (auto ok = check_span("a lease", one.terms.lease, has.lease_min, has.lease_max); !ok) return ok;
+  if (auto ok = check_span("a lock_delay", asked.lock_delay, milliseconds{0}, has.lease_max - one.terms.lease); !ok) return ok;
+  if (asked.max_hold)
+    if (auto ok = check_span("a max_hold", *asked.max_hold, milliseconds{1}, longest_wait); !ok) return ok;
+  if (asked.wait)
+    if (auto ok = check_span("a wait", *asked.wait, milliseconds{0}, longest_wait); !ok) return ok;
+
+  one.mode = asked.mode;
+  one.owner = asked.owner;
+  one.how = asked.wait && *asked.wait == milliseconds{0} ? entry::attempt : wanted.how;
+  if (wanted.limit == 0) {
+    if (asked.permits != 1) return bad("permits = " + std::to_string(asked.permits) + " is for semaphores; a lock has just one");
+    if (asked.mode == lock_mode::shared && !has.shared)
+      return failure(errc::unsupported, "the " + has.store + " store has no shared mode");
+    one.weight = asked.mode == lock_mode::shared ? 1 : lock_capacity;
+  } else {
+    if (!has.permits) return failure(errc::unsupported, "the " + has.store + " store has no semaphores");
+    if (asked.mode == lock_mode::shared) return bad("a semaphore has no shared mode");
+    if (asked.permits < 1 || asked.permits > wanted.limit)
+      return bad("permits = " + std::to_string(asked.permits) + " is not between 1 and the semaphore's limit of " +
+                 std::to_string(wanted.limit));
+    one.weight = asked.permits;
+    one.capacity = wanted.limit;
+  }
+  if (asked.owner && (asked.mode == lock_mode::shared || wanted.limit != 0))
+    return bad("an owner is for exclusive locks: shared holds and permits do not re-enter");
+  one.started = time_.now();
+  if (asked.wait && one.how == entry::queue) one.wait_until = one.started + *asked.wait;
+  return {};
+}
+
+result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
+                                 const std::stop_token& stop) {
+  if (forked()) return closed_failure();
+  request one;
+  if (auto ok = fill(one, wanted); !ok) return ok.error();
+  if (stop.stop_requested()) return failure(errc::cancelled, "cancelled before " + shown_name(wanted.name) + " was asked for");
+  one.client = std::move(client);
+  one.sleeper = &parker::of_this_thread();
+  aftermath out(one.started, inline_work::if_brief);
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_) return closed_failure();
+    join(one, wanted.name, out);
+  }
+  run(out);
+  wait_for(one, stop);
+  return std::move(*one.outcome);
+}
+
+result<void> engine::begin_async(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
+                                 const std::shared_ptr<request>& one) {
+  if (forked()) return closed_failure();
+  if (auto ok = fill(*one, wanted); !ok) return ok;
+  one->client = std::move(client);
+  one->self = one;
+  aftermath out(one->started);
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_) {
+      one->self.reset();
+      return closed_failure();
+    }
+    join(*one, wanted.name, out);
+  }
+  run(out);
+  return {};
+}
+
+void engine::wait_for(request& one, const std::stop_token& stop) {
+  if (one.done.load(std::memory_order_acquire)) return;
+  if (calls_->is_current())
+    cancel(one, failure(errc::deadlock, "a blocking call on one of interlock's own threads would wait for itself; use the async_ twin"));
+  const auto on_stop = [&] { cancel(one, failure(errc::cancelled, "cancelled by the caller")); };
+  std::optional<std::stop_callback<decltype(on_stop)>> listening;
+  if (stop.stop_possible()) listening.emplace(stop, on_stop);
+  for (;;) {
+    const auto seen = one.sleeper->ticket();
+    if (one.done.load(std::memory_order_acquire)) return;
+    one.sleeper->park(seen);
+  }
+}
+
+void engine::join(request& one, std::string_view name, aftermath& out) {
+  auto& at = options_.prefix.empty() ? slot_of(name, {}) : slot_of(full_name(name), name);
+  one.at = &at;
+  ++at.users;
+  if (one.mode == lock_mode::exclusive && one.capacity == lock_capacity) {
+    join_queue(one, out);
+  } else {
+    auto& mine = new_claim(at, one, 1);
+    mine.sole = &one;
+    one.on = &mine;
+    start(mine, one.how, out);
+  }
+  if (!one.done.load(std::memory_order_relaxed) && one.wait_until != instant::max()) set_alarm(one, one.wait_until);
+}
+
+void engine::join_queue(request& one, aftermath& out) {
+  auto& at = *one.at;
+  if (auto* now_held = at.current; one.owner && now_held != nullptr && now_held->owner == one.owner && now_held->valid())
+    if (auto same = now_held->weak_from_this().lock()) {
+      ++same->depth;
+      return finish(one, std::move(same), out);
+    }
+  at.queue.push_back(one);
+  one.queued = true;
+  ++at.queued;
+  if (at.claim == nullptr) return serve(at, out);
+  // An attempt does not wait for anybody, here or elsewhere. While the store has not answered yet, nobody knows.
+  const bool taken = at.claim->machine.at() == phase::held || at.claim->machine.at() == phase::waiting;
+  if (one.how == entry::attempt && taken) return finish(one, about(at, failure(errc::busy), "trying"), out);
+}
+
+void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
+  auto& at = *one.at;
+  set_alarm(one, instant::max());
+  if (one.queued) {
+    at.queue.remove(one);
+    --at.queued;
+    one.queued = false;
+  }
+  if (one.on != nullptr && one.on->sole == &one) one.on->sole = nullptr;
+  if (!outcome && one.for_what == request::wish::acquire)
+    emit(event_kind::gave_up, at, {}, std::chrono::floor<milliseconds>(out.now - one.started), loss_reason::none, &outcome.error());
+  one.outcome.emplace(std::move(outcome));
+  leave_slot(at);
+  if (one.self) {
+    auto self = std::move(one.self);
+    one.done.store(true, std::memory_order_release);
+    out.announced.push_back(std::move(self));
+    return;
+  }
+  auto* sleeper = one.sleeper;
+  one.done.store(true, std::memory_order_release);  // from here on the caller may return: `one` is gone
+  if (sleeper != nullptr && sleeper != &parker::of_this_thread()) out.sleepers.push_back(sleeper);
+}
+
+void engine::grant(request& one, claim_record& claim, aftermath& out) {
+  auto& at = *one.at;
+  auto held = std::allocate_shared<detail::hold>(pool_allocator<detail::hold>{}, std::move(one.client), at);
+  ++at.users;
+  held->secret = claim.told.secret;
+  held->mode.store(claim.told.mode, std::memory_order_relaxed);
+  held->token.store(claim.token, std::memory_order_relaxed);
+  held->until.store(claim.machine.until().time_since_epoch().count(), std::memory_order_relaxed);
+  held->owner = one.owner;
+  held->since = out.now;
+  held->claim = &claim;
+  claim.held = held.get();
+  claim.published = false;
+  ++claim.pins;
+  if (at.claim == &claim) at.current = held.get();
+  if (claim.told.mode == lock_mode::exclusive && claim.tokens > 0) {
+    ++claim.token;
+    --claim.tokens;
+  }
+  emit(event_kind::acquired, at, claim.told.secret, std::chrono::floor<milliseconds>(out.now - one.started), loss_reason::none, nullptr);
+  finish(one, std::move(held), out);
+}
+
+void engine::answer_queue(slot& at, const failure& why, bool attempts_only, aftermath& out) {
+  for (auto* one = at.queue.first; one != nullptr;) {
+    auto* next = one->after;
+    if (!attempts_only || one->how == entry::attempt) finish(*one, why, out);
+    one = next;
+  }
+}
+
+void engine::cancel(request& one, const failure& why) noexcept {
+  if (forked()) return;
+  aftermath out(time_.now());
+  {
+    const std::lock_guard lock(mutex_);
+    if (one.done.load(std::memory_order_relaxed)) return;
+    if (one.for_what == request::wish::upgrade) {
+      finish_convert(*one.on, why, out);
+    } else {
+      auto& at = *one.at;
+      auto* own = one.on;
+      const bool queued = one.queued;
+      finish(one, about(at, why, "waiting"), out);
+      if (own != nullptr && own->machine.at() != phase::leaving) {
+        apply(*own, own->machine.drop(out.now), out);
+      } else if (queued && at.queue.first == nullptr && at.claim != nullptr && at.current == nullptr) {
+        release_claim(*at.claim, out);  // nobody here wants it any more
+      }
+    }
+  }
+  run(out);
+}
+
+void engine::timed_out(request& one, aftermath& out) {
+  auto& at = *one.at;
+  switch (one.for_what) {
+    case request::wish::leave:
+      if (one.on != nullptr) std::erase(one.on->leavers, &one);
+      return finish(one, about(at, failure(errc::indeterminate, "no answer from the store yet; interlock goes on trying"), "releasing"), out);
+    case request::wish::upgrade:
+      return finish_convert(*one.on, about(at, one.answered ? failure(errc::busy, "others read") : failure(errc::indeterminate, "no answer from the store"), "converting"), out);
+    case request::wish::acquire: break;
+  }
+  auto* claim = one.on != nullptr ? one.on : at.claim;
+  const bool known = claim == nullptr || claim->machine.at() != phase::asking;
+  if (!known) {  // no word from the store yet, so "busy" would be a guess; patience ends this
+    one.how = entry::attempt;
+    return set_alarm(one, instant::max());
+  }
+  const bool queued = one.queued;
+  auto* own = one.on;
+  finish(one, about(at, failure(errc::busy), "waiting"), out);
+  if (own != nullptr)
+    apply(*own, own->machine.drop(out.now), out);
+  else if (queued && at.queue.first == nullptr && at.claim != nullptr && at.current == nullptr)
+    release_claim(*at.claim, out);
+}
+
+failure engine::about(const slot& at, const failure& why, std::string_view doing) const {
+  std::string text = traits().store + ": " + std::string(doing) + " for " + shown_name(at.name());
+  if (why == errc::busy && why.message().empty()) return failure(errc::busy, text + ": somebody else has it");
+  return failure(why.kind(), text + (why.message().empty() ? "" : ": " + why.message()));
+}
+
+}  // namespace interlock::inline v1::runtime

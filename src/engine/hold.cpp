@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "engine/hold.hpp"
+
+#include "engine/engine.hpp"
+#include "engine/thread.hpp"
+
+#include <algorithm>
+
+namespace interlock::inline v1::detail {
+
+hold::hold(std::shared_ptr<client_handle> from, runtime::slot& where) noexcept
+    : client(std::move(from)), at(&where), born_in(runtime::fork_generation()) {}
+
+hold::~hold() {
+  if (!forked()) engine().forget(*this);
+}
+
+bool hold::forked() const noexcept { return born_in != runtime::fork_generation(); }
+
+runtime::engine& hold::engine() const noexcept { return client->engine(); }
+
+bool hold::valid() const noexcept {
+  const auto now_is = is.load(std::memory_order_acquire);
+  if ((now_is != lock_state::held && now_is != lock_state::jeopardy) || forked()) return false;
+  return engine().now().time_since_epoch().count() < until.load(std::memory_order_acquire);
+}
+
+milliseconds hold::remaining() const noexcept {
+  const auto now_is = is.load(std::memory_order_acquire);
+  if ((now_is != lock_state::held && now_is != lock_state::jeopardy) || forked()) return milliseconds{0};
+  const auto left = until.load(std::memory_order_acquire) - engine().now().time_since_epoch().count();
+  return std::max(std::chrono::floor<milliseconds>(std::chrono::nanoseconds{left}), milliseconds{0});
+}
+
+lock_state hold::state() const noexcept {
+  const auto now_is = is.load(std::memory_order_acquire);
+  const bool believed = now_is == lock_state::held || now_is == lock_state::jeopardy;
+  return believed && !valid() ? lock_state::lost : now_is;
+}
+
+loss_reason hold::why_lost() const noexcept {
+  if (forked()) return loss_reason::forked;
+  const auto why = reason.load(std::memory_order_acquire);
+  return why == loss_reason::none && state() == lock_state::lost ? loss_reason::lapsed : why;
+}
+
+client_handle::~client_handle() {
+  if (engine_->forked())
+    new std::shared_ptr<runtime::engine>(std::move(engine_));  // the parent's threads and files: touch nothing
+  else
+    engine_->close();
+}
+
+client client_handle::make_client(std::shared_ptr<client_handle> handle) noexcept { return client(std::move(handle)); }
+
+const std::shared_ptr<client_handle>& client_handle::of(const client& which) noexcept { return which.handle_; }
+
+}  // namespace interlock::inline v1::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "engine/records.hpp"
+
+#include <interlock/guard.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+namespace interlock::inline v1::runtime {
+class engine;
+struct watcher;
+}  // namespace interlock::inline v1::runtime
+
+namespace interlock::inline v1::detail {
+
+class client_handle;
+
+/// The guard's side of a held claim. Several guards may share one: re-entry.
+class hold final : public std::enable_shared_from_this<hold> {
+ public:
+  hold(std::shared_ptr<client_handle> client, runtime::slot& at) noexcept;
+  hold(const hold&) = delete;
+  hold& operator=(const hold&) = delete;
+  ~hold();
+
+  static guard make_guard(std::shared_ptr<hold> held) noexcept { return guard(std::move(held)); }
+
+  // Lock-free: any thread, any time.
+  [[nodiscard]] bool valid() const noexcept;
+  [[nodiscard]] milliseconds remaining() const noexcept;
+  [[nodiscard]] lock_state state() const noexcept;
+  [[nodiscard]] loss_reason why_lost() const noexcept;
+  [[nodiscard]] const std::string& name() const noexcept { return at->name(); }
+  [[nodiscard]] bool forked() const noexcept;
+  [[nodiscard]] runtime::engine& engine() const noexcept;
+
+  std::shared_ptr<client_handle> client;
+  runtime::slot* at;
+  std::atomic<std::int64_t> until{0};  // ns on the boot clock
+  std::atomic<lock_state> is{lock_state::held};
+  std::atomic<loss_reason> reason{loss_reason::none};
+  std::atomic<lock_mode> mode{lock_mode::exclusive};
+  std::atomic<std::uint64_t> token{0};
+  claim_secret secret{};
+  unsigned born_in;  // fork generation
+
+  // Guarded by the engine's mutex.
+  std::optional<owner_id> owner{};
+  std::uint32_t depth = 1;
+  instant since{};
+  runtime::claim_record* claim = nullptr;
+  std::optional<std::stop_source> stop{};
+  std::vector<std::shared_ptr<runtime::watcher>> watchers{};
+};
+
+}  // namespace interlock::inline v1::detail

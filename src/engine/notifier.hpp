@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <interlock/detail/operation.hpp>
+#include <interlock/options.hpp>
+
+#include <memory>
+
+namespace interlock::inline v1::runtime {
+
+/// Runs user code: on the user's executor, or one after the other on a thread started when first needed. Never on the
+/// engine's loop, so that a slow callback can delay other callbacks but never a renewal.
+class notifier final : public detail::callback_place {
+ public:
+  explicit notifier(executor user);
+  ~notifier() override;
+  notifier(const notifier&) = delete;
+  notifier& operator=(const notifier&) = delete;
+
+  void post(unique_function<void()> work) noexcept override;
+  [[nodiscard]] bool is_current() const noexcept override;
+  /// Jobs waiting; observers of events are dropped when there are too many.
+  [[nodiscard]] std::size_t backlog() const noexcept;
+  /// Returns when everything posted so far has run.
+  void drain();
+  /// Runs what is queued, then ends the thread. On the notifier's own thread it does not wait.
+  void stop() noexcept;
+  /// This thread is the engine's own: is_current() says so, and blocking calls on it are refused.
+  void adopt_current_thread() const noexcept;
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace interlock::inline v1::runtime

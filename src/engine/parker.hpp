@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace interlock::inline v1::runtime {
+
+/// Where one thread sleeps until somebody unparks it. Wake-ups may be spurious: check the condition yourself.
+///
+/// Parkers are never freed (they are reused by later threads), so unparking is safe even if the sleeper has gone on and
+/// its thread has ended in the meantime.
+class parker {
+ public:
+  static parker& of_this_thread();
+
+  /// The ticket to hand to park(): taken before the condition is checked.
+  [[nodiscard]] std::uint32_t ticket() const noexcept { return word_.load(std::memory_order_acquire); }
+  /// Sleeps unless somebody has unparked since the ticket was taken.
+  void park(std::uint32_t ticket) noexcept;
+  void unpark() noexcept;
+
+ private:
+  std::atomic<std::uint32_t> word_{0};
+};
+
+}  // namespace interlock::inline v1::runtime

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/claim_machine.hpp"
+#include "core/timetable.hpp"
+#include "engine/parker.hpp"
+
+#include <interlock/backend.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace interlock::inline v1::detail {
+class hold;
+class client_handle;
+}
+
+/// What the engine remembers. Everything here is guarded by the engine's mutex unless it says otherwise.
+namespace interlock::inline v1::runtime {
+
+struct claim_record;
+struct request;
+
+using hold_ptr = std::shared_ptr<detail::hold>;
+
+/// A doubly linked list through the requests themselves: joining and leaving a queue of any length costs the same.
+struct request_list {
+  request* first = nullptr;
+  request* last = nullptr;
+  void push_back(request& one) noexcept;
+  void remove(request& one) noexcept;
+};
+
+/// One name in this client: its exclusive claim, if any, and the callers of this process who queue for it.
+struct slot {
+  std::string full;   ///< as the store knows it
+  std::string shown;  ///< as the caller said it; empty if that is the same
+  request_list queue{};
+  std::uint32_t queued = 0;
+  std::uint32_t users = 0;          ///< claims, requests and holds that point here
+  claim_record* claim = nullptr;    ///< exclusive, not leaving
+  detail::hold* current = nullptr;  ///< who holds `claim` in this process
+  [[nodiscard]] const std::string& name() const noexcept { return shown.empty() ? full : shown; }
+};
+
+/// Something the timetable calls: a claim's machine, or the end of a caller's wait.
+struct alarm : core::timed {
+  enum class kind : std::uint8_t { claim, request };
+  explicit alarm(kind k) noexcept : what(k) {}
+  kind what;
+};
+
+/// One claim of this client, from its first question to the last answer about it.
+struct claim_record final : alarm {
+  claim_record() noexcept : alarm(kind::claim) {}
+  core::claim_machine machine{};
+  claim told{};  ///< what the store is told; its views point into the slot and the engine
+  slot* at = nullptr;
+  request* sole = nullptr;        ///< a shared or permit claim belongs to one request
+  request* upgrade = nullptr;     ///< waits for the claim to become exclusive
+  detail::hold* held = nullptr;   ///< the guard's side, while it is held
+  claim_record* next = nullptr;   ///< in its bucket of the index by secret
+  std::vector<request*> leavers{};  ///< wait for the answer to leave
+  std::uint64_t token = 0;        ///< next unused
+  instant run_started{};
+  instant since{};                ///< first question
+  std::uint32_t tokens = 0;       ///< reserved and unused
+  std::uint32_t run = 0;          ///< hand-offs since the store's last word
+  std::uint32_t pins = 0;         ///< questions under way and holds that refer to it
+  bool passing_on = false;        ///< let go here; the store is being asked whether it may be passed on
+  bool published = false;
+  bool indexed = false;
+  bool leaving = false;           ///< counted by the engine while it waits for the last answers
+};
+
+/// One caller's wish. Lives on the stack of a blocking caller, or in an async operation.
+struct request : alarm {
+  enum class wish : std::uint8_t { acquire, upgrade, leave };
+  request() noexcept : alarm(kind::request) {}
+  request(const request&) = delete;
+  request& operator=(const request&) = delete;
+  virtual ~request() = default;
+
+  wish for_what = wish::acquire;
+  entry how = entry::queue;
+  lock_mode mode = lock_mode::exclusive;
+  std::uint32_t weight = lock_capacity;
+  std::uint32_t capacity = lock_capacity;
+  core::claim_terms terms{};
+  std::optional<owner_id> owner{};
+  std::shared_ptr<detail::client_handle> client{};  ///< kept alive by the hold to come
+  instant started{};
+  instant wait_until = instant::max();
+  slot* at = nullptr;
+  claim_record* on = nullptr;
+  request* before = nullptr;
+  request* after = nullptr;
+  bool queued = false;    ///< in its slot's queue
+  bool answered = false;  ///< upgrade: the store has put us in line
+
+  parker* sleeper = nullptr;                       ///< blocking
+  std::shared_ptr<request> self{};                 ///< async: keeps itself alive while the engine knows it
+  std::optional<result<hold_ptr>> outcome{};       ///< written before `done`
+  std::atomic<bool> done{false};
+
+  /// Async: announces the outcome. Called without the engine's mutex.
+  virtual void announce() noexcept {}
+};
+
+/// What must happen after the engine's mutex is unlocked: questions to the store, wake-ups, announcements. Small enough
+/// in the ordinary case to need no memory of its own.
+struct aftermath {
+  struct question {
+    claim_record* about = nullptr;
+    core::claim_machine::ask what{};
+    entry how{};
+    claim told{};  ///< a copy: the record may change while the question is on its way
+  };
+  template <class T, std::size_t N>
+  struct short_list {
+    T few[N]{};
+    std::size_t count = 0;
+    std::vector<T> more{};
+    void push_back(T one) {
+      if (count < N)
+        few[count++] = std::move(one);
+      else
+        more.push_back(std::move(one));
+    }
+    template <class F>
+    void each(F call) {
+      for (std::size_t i = 0; i < count; ++i) call(few[i]);
+      for (auto& one : more) call(one);
+    }
+    [[nodiscard]] bool empty() const noexcept { return count == 0; }
+  };
+  instant now{};  ///< taken before anything is sent: every lease counts from here
+  inline_work here = inline_work::never;
+  short_list<question, 2> questions{};
+  short_list<claim_record*, 2> looks{};
+  short_list<parker*, 4> sleepers{};
+  short_list<std::shared_ptr<request>, 2> announced{};
+  explicit aftermath(instant t, inline_work w = inline_work::never) noexcept : now(t), here(w) {}
+};
+
+inline void request_list::push_back(request& one) noexcept {
+  one.before = last;
+  one.after = nullptr;
+  (last != nullptr ? last->after : first) = &one;
+  last = &one;
+}
+
+inline void request_list::remove(request& one) noexcept {
+  (one.before != nullptr ? one.before->after : first) = one.after;
+  (one.after != nullptr ? one.after->before : last) = one.before;
+  one.before = one.after = nullptr;
+}
+
+}  // namespace interlock::inline v1::runtime

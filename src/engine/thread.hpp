@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+namespace interlock::inline v1::runtime {
+
+/// Starts a thread of the library: all signals blocked, so that the program's handlers never run on it.
+std::thread start_thread(const char* name, std::function<void()> body);
+
+/// How often this process has come out of a fork. What was made before the last one belongs to the parent.
+unsigned fork_generation() noexcept;
+
+}  // namespace interlock::inline v1::runtime
