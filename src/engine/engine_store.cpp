@@ -111,7 +111,7 @@ void engine::send_looks(inline_work here) {
     instant sent;
     {
       const std::lock_guard lock(mutex_);
-      std::erase_if(looks_under_way_, [&](instant sent) { return now() - sent > batch_overdue; });
+      std::erase_if(looks_under_way_, [&](instant each) { return now() - each > batch_overdue; });
       if (look_backlog_.empty() || looks_under_way_.size() >= batches_under_way) return;
       const auto count = std::min(batch, look_backlog_.size());
       next.assign(look_backlog_.begin(), look_backlog_.begin() + static_cast<std::ptrdiff_t>(count));
