@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "testing/conformance/store_under_test.hpp"
+
+#include "testing/conformance/asking.hpp"
+#include "testing/faulty_backend.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace interlock::inline v1::testing {
+
+using std::chrono_literals::operator""ms;
+
+namespace {
+peer join_at(const std::string& url, client_options options) {
+  auto link = std::make_shared<fault_link>();
+  client locks(url_through(link, url), std::move(options));
+  return {std::move(locks), std::move(link)};
+}
+}  // namespace
+
+store_under_test::store_under_test(std::unique_ptr<harness> from)
+    : harness_(std::move(from)), onlooker_(join_at(harness_->url(), {.purpose = "looks on"})) {}
+
+peer store_under_test::join(client_options options) {
+  auto one = join_at(harness_->url(), std::move(options));
+  const std::lock_guard held(mutex_);
+  links_.push_back(one.link);
+  return one;
+}
+
+client store_under_test::connect(client_options options) { return join(std::move(options)).locks; }
+
+milliseconds store_under_test::short_lease() const { return std::max(300ms, traits().lease_min); }
+
+bool store_under_test::peek(std::string_view name) {
+  if (const auto known = harness_->peek(name)) return *known;
+  return !inspect(name).holders.empty();
+}
+
+// Whoever knows a claim's secret can end it, from any connection; every claim went through one of our links.
+void store_under_test::steal(std::string_view name) {
+  if (harness_->steal(name)) return;
+  std::vector<fault_link::entered_claim> known;
+  {
+    const std::lock_guard held(mutex_);
+    for (const auto& weak : links_) {
+      const auto link = weak.lock();
+      if (!link) continue;
+      for (auto& one : link->entered())
+        if (one.name == name) known.push_back(std::move(one));
+    }
+  }
+  const auto held_by = inspect(name).holders;
+  for (const auto& one : known) {
+    const auto id = public_id(one.secret);
+    if (std::none_of(held_by.begin(), held_by.end(), [&](const claim_info& holder) { return holder.id == id; }))
+      continue;
+    const claim whose{.name = one.name, .secret = one.secret, .mode = one.mode, .lease = 1000ms, .wait_lease = 1000ms};
+    leave(waist(), whose, finality::answered).value();
+  }
+}
+
+}  // namespace interlock::inline v1::testing

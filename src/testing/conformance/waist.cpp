@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include "testing/conformance/asking.hpp"
+#include "testing/conformance/suite.hpp"
+
+#include <array>
+
+/// The backend interface itself, with no client and no engine in between: what a backend's author breaks first.
+namespace interlock::inline v1::testing {
+
+using kind = standing::kind;
+
+class waist : public store_test {
+ protected:
+  void SetUp() override {
+    store_test::SetUp();
+    store->waist_link().treat_pushes(fault_link::pushes::drop);  // the engine knows nothing of these claims
+  }
+  backend& db() { return store->waist(); }
+  bool pushed(const claim& to) {
+    for (const auto& one : store->waist_link().granted())
+      if (one == to.secret) return true;
+    return false;
+  }
+};
+
+void keep_waist() {}
+INSTANTIATE_TEST_SUITE_P(, waist, ::testing::ValuesIn(registered_stores()),
+                         [](const ::testing::TestParamInfo<std::string>& which) { return which.param; });
+
+TEST_P(waist, entering_twice_is_one_claim_with_one_token) {
+  const auto who = fresh_claim("x");
+  const auto first = enter(db(), who).value(), again = enter(db(), who).value();
+  EXPECT_EQ(first.is, kind::held);
+  EXPECT_EQ(again.is, kind::held);
+  EXPECT_EQ(again.token, first.token);
+  EXPECT_EQ(store->inspect("x").holders.size(), 1U);
+}
+
+TEST_P(waist, entering_the_queue_twice_is_one_place) {
+  INTERLOCK_NEEDS(fifo);
+  ASSERT_EQ(enter(db(), fresh_claim("x"))->is, kind::held);
+  const auto who = fresh_claim("x");
+  EXPECT_EQ(enter(db(), who)->is, kind::waiting);
+  EXPECT_EQ(enter(db(), who)->is, kind::waiting);
+  EXPECT_EQ(store->inspect("x").waiters.size(), 1U);
+}
+
+TEST_P(waist, an_attempt_that_does_not_fit_leaves_nothing_and_tells_when_to_look_again) {
+  ASSERT_EQ(enter(db(), fresh_claim("x", 10s))->is, kind::held);
+  const auto who = fresh_claim("x");
+  const auto refused = enter(db(), who, entry::attempt).value();
+  EXPECT_EQ(refused.is, kind::busy);
+  EXPECT_LE(refused.look_again_in, 10s + store->traits().tick);
+  EXPECT_TRUE(store->inspect("x").waiters.empty());
+  EXPECT_EQ(look(db(), who)->is, kind::gone);
+}
+
+TEST_P(waist, a_waiting_claim_knows_how_many_are_ahead_and_a_held_one_how_many_are_behind) {
+  INTERLOCK_NEEDS(fifo);
+  const auto holder = fresh_claim("x");
+  ASSERT_EQ(enter(db(), holder)->is, kind::held);
+  EXPECT_EQ(enter(db(), fresh_claim("x"))->ahead, 0U);
+  EXPECT_EQ(enter(db(), fresh_claim("x"))->ahead, 1U);
+  EXPECT_EQ(look(db(), holder)->behind, 2U);
+}
+
+TEST_P(waist, looking_never_creates) {
+  EXPECT_EQ(look(db(), fresh_claim("x"))->is, kind::gone);
+  EXPECT_FALSE(store->peek("x"));
+  const auto who = fresh_claim("x");
+  ASSERT_EQ(enter(db(), who)->is, kind::held);
+  ASSERT_EQ(*leave(db(), who), departure::released);
+  EXPECT_EQ(look(db(), who)->is, kind::gone);
+  EXPECT_FALSE(store->peek("x"));
+}
+
+TEST_P(waist, looking_does_not_revive_what_has_run_out) {
+  const auto who = fresh_claim("x", store->short_lease());
+  ASSERT_EQ(enter(db(), who)->is, kind::held);
+  std::this_thread::sleep_for(store->short_lease() + store->traits().tick + 20ms);
+  EXPECT_EQ(look(db(), who)->is, kind::gone);
+  EXPECT_EQ(look(db(), who)->is, kind::gone);
+  EXPECT_FALSE(store->peek("x"));
+}
+
+TEST_P(waist, looking_extends_what_is_held_and_what_waits) {
+  INTERLOCK_NEEDS(fifo);
+  const auto lease = 2 * store->short_lease();
+  const auto holder = fresh_claim("x", lease), waiter = fresh_claim("x", lease);
+  ASSERT_EQ(enter(db(), holder)->is, kind::held);
+  ASSERT_EQ(enter(db(), waiter)->is, kind::waiting);
+  const std::array<claim, 2> both{holder, waiter};
+  for (int i = 0; i < 6; ++i) {
+    std::this_thread::sleep_for(lease / 3);
+    const auto answers = look(db(), both).value();
+    ASSERT_EQ(answers.size(), 2U);
+    ASSERT_EQ(answers[0]->is, kind::held);
+    ASSERT_EQ(answers[1]->is, kind::waiting);
+  }
+}
+
+TEST_P(waist, a_batch_answers_for_each_claim_in_order) {
+  std::vector<claim> batch;
+  std::vector<std::string> labels;
+  for (int i = 0; i < 128; ++i) labels.push_back("batch/" + std::to_string(i));
+  for (const auto& label : labels) {
+    batch.push_back(fresh_claim(label));
+    if (batch.size() % 2 == 0) {
+      ASSERT_EQ(enter(db(), batch.back())->is, kind::held);
+    }
+  }
+  const auto answers = look(db(), batch).value();
+  ASSERT_EQ(answers.size(), batch.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i]->is, i % 2 == 1 ? kind::held : kind::gone) << i;
+}
+
+TEST_P(waist, leaving_says_what_it_was_and_removes_nothing_else) {
+  const auto one = fresh_claim("x"), two = fresh_claim("x");
+  ASSERT_EQ(enter(db(), one)->is, kind::held);
+  EXPECT_EQ(*leave(db(), two), departure::gone);
+  EXPECT_TRUE(store->peek("x"));
+  if (store->traits().fifo) {
+    ASSERT_EQ(enter(db(), two)->is, kind::waiting);
+    EXPECT_EQ(*leave(db(), two), departure::left);
+  }
+  EXPECT_EQ(*leave(db(), one), departure::released);
+  EXPECT_EQ(*leave(db(), one), departure::gone);
+}
+
+TEST_P(waist, after_a_final_leave_a_late_enter_never_takes_effect) {
+  const auto who = fresh_claim("x");
+  EXPECT_EQ(*leave(db(), who, finality::final), departure::gone);
+  EXPECT_EQ(enter(db(), who)->is, kind::gone);
+  EXPECT_EQ(enter(db(), who, entry::attempt)->is, kind::gone);
+  EXPECT_FALSE(store->peek("x"));
+  EXPECT_EQ(enter(db(), fresh_claim("x"))->is, kind::held) << "a tombstone is in nobody's way";
+}
+
+TEST_P(waist, a_final_leave_of_a_held_claim_frees_it_for_good) {
+  const auto who = fresh_claim("x");
+  ASSERT_EQ(enter(db(), who)->is, kind::held);
+  EXPECT_EQ(*leave(db(), who, finality::final), departure::released);
+  EXPECT_EQ(enter(db(), who)->is, kind::gone);
+  EXPECT_FALSE(store->peek("x"));
+}
+
+TEST_P(waist, a_claim_that_ran_out_in_the_queue_is_never_granted_afterwards) {
+  INTERLOCK_NEEDS(fifo);
+  const auto holder = fresh_claim("x", 20s), dead = fresh_claim("x", store->short_lease());
+  ASSERT_EQ(enter(db(), holder)->is, kind::held);
+  ASSERT_EQ(enter(db(), dead)->is, kind::waiting);
+  std::this_thread::sleep_for(store->short_lease() + store->traits().tick + 20ms);
+  ASSERT_EQ(*leave(db(), holder), departure::released);
+  EXPECT_EQ(look(db(), dead)->is, kind::gone);
+  EXPECT_FALSE(store->peek("x"));
+}
+
+TEST_P(waist, a_grant_does_not_move_the_lease_of_the_one_who_waited) {
+  INTERLOCK_NEEDS(fifo);
+  const auto lease = 2 * store->short_lease();
+  const auto holder = fresh_claim("x", 20s);
+  auto waiter = fresh_claim("x", 20s);
+  waiter.wait_lease = lease;
+  ASSERT_EQ(enter(db(), holder)->is, kind::held);
+  ASSERT_EQ(enter(db(), waiter)->is, kind::waiting);
+  ASSERT_EQ(*leave(db(), holder), departure::released);
+  EXPECT_LE(store->inspect("x").holders.at(0).lease_left, lease + store->traits().tick);
+  EXPECT_EQ(look(db(), waiter)->is, kind::held);
+  EXPECT_GT(store->inspect("x").holders.at(0).lease_left, lease + store->traits().tick) << "its own look does";
+}
+
+TEST_P(waist, a_release_pushes_the_grant_to_the_next_and_to_nobody_else) {
+  INTERLOCK_NEEDS(push);
+  const auto holder = fresh_claim("x"), next = fresh_claim("x"), later = fresh_claim("x");
+  ASSERT_EQ(enter(db(), holder)->is, kind::held);
+  ASSERT_EQ(enter(db(), next)->is, kind::waiting);
+  ASSERT_EQ(enter(db(), later)->is, kind::waiting);
+  ASSERT_EQ(*leave(db(), holder), departure::released);
+  EXPECT_TRUE(eventually([&] { return pushed(next); }));
+  EXPECT_FALSE(pushed(later));
+  EXPECT_FALSE(pushed(holder));
+}
+
+TEST_P(waist, reserved_tokens_are_nobody_elses) {
+  auto many = fresh_claim("x");
+  many.tokens = 16;
+  const auto first = enter(db(), many).value();
+  ASSERT_EQ(first.is, kind::held);
+  ASSERT_GE(first.tokens, 1U);
+  const auto more = look(db(), many).value();
+  EXPECT_GE(more.token, first.token + first.tokens) << "a fresh block";
+  ASSERT_EQ(*leave(db(), many), departure::released);
+  EXPECT_GE(enter(db(), fresh_claim("x"))->token, more.token + more.tokens);
+}
+
+TEST_P(waist, two_clients_of_one_store_see_the_same_claims) {
+  const auto other = store->join();
+  other.link->treat_pushes(fault_link::pushes::drop);
+  const auto who = fresh_claim("x");
+  ASSERT_EQ(enter(db(), who)->is, kind::held);
+  EXPECT_EQ(enter(other.link->store(), fresh_claim("x"), entry::attempt)->is, kind::busy);
+  EXPECT_EQ(*leave(other.link->store(), who), departure::released) << "a claim belongs to who knows its secret";
+}
+
+TEST_P(waist, pages_of_a_survey_join_up) {
+  INTERLOCK_NEEDS(survey);
+  for (const char* name : {"p/1", "p/2", "p/3", "q"}) ASSERT_EQ(enter(db(), fresh_claim(name))->is, kind::held);
+  const auto first = survey(db(), {.prefix = "p/", .most = 2}).value();
+  ASSERT_EQ(first.locks.size(), 2U);
+  EXPECT_TRUE(first.more);
+  EXPECT_EQ(first.locks[1].name, "p/2");
+  const auto rest = survey(db(), {.prefix = "p/", .after = "p/2", .most = 2}).value();
+  ASSERT_EQ(rest.locks.size(), 1U);
+  EXPECT_FALSE(rest.more);
+  EXPECT_EQ(rest.locks[0].name, "p/3");
+  EXPECT_EQ(survey(db(), {.prefix = "p/2", .exact = true})->locks.size(), 1U);
+  EXPECT_TRUE(survey(db(), {.prefix = "p/", .exact = true})->locks.empty());
+}
+
+TEST_P(waist, an_eviction_marks_or_ends_exactly_one_claim) {
+  INTERLOCK_NEEDS(survey);
+  const auto who = fresh_claim("x", 20s);
+  ASSERT_EQ(enter(db(), who)->is, kind::held);
+  EXPECT_FALSE(*evict(db(), "x", public_id(fresh_claim("x").secret), true));
+  EXPECT_TRUE(*evict(db(), "x", public_id(who.secret), false));
+  const auto told = look(db(), who).value();
+  EXPECT_EQ(told.is, kind::gone);
+  EXPECT_EQ(told.reason, standing::cause::evicted);
+  EXPECT_EQ(enter(db(), fresh_claim("x"), entry::attempt)->is, kind::busy)
+      << "marked only: the lease still keeps it shut";
+}
+
+}  // namespace interlock::inline v1::testing
