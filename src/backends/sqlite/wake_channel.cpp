@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "backends/sqlite/wake_channel.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace interlock::inline v1::sqlite_store {
+namespace {
+
+constexpr std::size_t name_length = 16;
+
+/// One datagram. Same host, same user, so no byte order; `magic` changes with the layout.
+struct datagram {
+  std::uint32_t magic = 0x316b6c69;
+  std::uint8_t evicted = 0;
+  std::uint8_t mode = 0;
+  std::uint16_t unused = 0;
+  std::array<std::byte, 16> secret{};
+  std::uint64_t token = 0;
+  std::uint64_t memo = 0;
+  std::uint32_t tokens = 0;
+  std::uint32_t behind = 0;
+};
+static_assert(sizeof(datagram) == 48);
+
+std::array<char, name_length + 1> socket_name(std::int64_t id) noexcept {
+  constexpr std::string_view digits = "0123456789abcdef";
+  auto rest = static_cast<std::uint64_t>(id);
+  std::array<char, name_length + 1> out{};
+  for (std::size_t at = name_length; at-- > 0; rest >>= 4) out[at] = digits[rest & 15];
+  return out;
+}
+
+failure no(std::string_view what, int error) {
+  return failure(errc::unavailable, std::string(what) + ": " + std::generic_category().message(error));
+}
+
+// Whoever may use the database may use the folder beside it, and nobody else.
+mode_t folder_mode(mode_t file) noexcept {
+  mode_t out = 0700;
+  if ((file & 0060) == 0060) out |= 0070;
+  return out;
+}
+
+}  // namespace
+
+result<std::unique_ptr<wake_channel>> wake_channel::open(const store_file& file) {
+  auto made = std::make_unique<wake_channel>();
+  if (auto good = made->open_folder(file); !good) return good.error();
+  if (auto good = made->bind_socket((folder_mode(file.mode) & 0070) != 0 ? 0660 : 0600); !good) return good.error();
+  return made;
+}
+
+result<void> wake_channel::open_folder(const store_file& file) {
+  const std::string path = file.path + "-wake";
+  const bool fresh = mkdir(path.c_str(), 0700) == 0;
+  if (!fresh && errno != EEXIST) return no("the folder " + path + " could not be made", errno);
+  folder_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder_ < 0) return no("the folder " + path + " could not be opened", errno);
+  if (fresh) {
+    if (fchown(folder_, geteuid() == 0 ? file.owner : static_cast<uid_t>(-1), file.group) != 0 ||
+        fchmod(folder_, folder_mode(file.mode)) != 0)
+      return no("the folder " + path + " could not be given to the users of the database", errno);
+  }
+  struct stat found {};
+  if (fstat(folder_, &found) != 0) return no("the folder " + path, errno);
+  // In somebody else's folder, somebody else could answer for us.
+  if ((found.st_mode & S_IWOTH) != 0 || (found.st_uid != file.owner && found.st_uid != geteuid() && found.st_uid != 0))
+    return failure(errc::denied, "the folder " + path + " is not as private as the database");
+  prefix_ = path + '/';
+  if (prefix_.size() + name_length >= sizeof(sockaddr_un::sun_path))
+    prefix_ = "/proc/self/fd/" + std::to_string(folder_) + '/';
+  return {};
+}
+
+result<void> wake_channel::bind_socket(mode_t mode) {
+  while (id_ == 0)
+    if (getrandom(&id_, sizeof id_, 0) != sizeof id_) return no("no random number for a socket's name", errno);
+  name_ = socket_name(id_).data();
+  socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket_ < 0) return no("a socket for wake-ups could not be made", errno);
+  sockaddr_un where{.sun_family = AF_UNIX, .sun_path = {}};
+  const auto path = prefix_ + name_;
+  path.copy(where.sun_path, sizeof where.sun_path - 1);
+  // Linux gives a socket's file the mode of the socket itself, less the umask, and asks for write access to send. The
+  // first fchmod keeps it shut until the second one opens it as far as it should be.
+  fchmod(socket_, 0600);
+  if (::bind(socket_, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) {
+    const int error = errno;
+    name_.clear();
+    return no("a socket for wake-ups could not be named", error);
+  }
+  if (fchmodat(folder_, name_.c_str(), mode, 0) != 0)
+    return no("a socket for wake-ups could not be opened to all", errno);
+  return {};
+}
+
+wake_channel::~wake_channel() {
+  if (folder_ >= 0 && !name_.empty()) unlinkat(folder_, name_.c_str(), 0);
+  if (socket_ >= 0) ::close(socket_);
+  if (folder_ >= 0) ::close(folder_);
+}
+
+// Where ours is gone too, somebody has removed the folder, and that says nothing about who is alive.
+bool wake_channel::own_is_there() const noexcept {
+  struct stat found {};
+  return fstatat(folder_, name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+wake_channel::sent wake_channel::send_bytes(const char* socket, const void* bytes, std::size_t size) noexcept {
+  sockaddr_un where{.sun_family = AF_UNIX, .sun_path = {}};
+  prefix_.copy(where.sun_path, sizeof where.sun_path - 1);
+  std::strncpy(where.sun_path + prefix_.size(), socket, sizeof where.sun_path - 1 - prefix_.size());
+  for (;;) {
+    if (::sendto(socket_, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&where),
+                 sizeof where) >= 0)
+      return sent::yes;
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN || errno == ENOBUFS) return sent::full;
+    if (errno == ENOENT) return own_is_there() ? sent::dead : sent::unknown;
+    if (errno != ECONNREFUSED) return sent::unknown;
+    // The names are random, so this cannot be a newcomer's. If it cannot be removed, the next one to find it tries.
+    unlinkat(folder_, socket, 0);
+    return sent::dead;
+  }
+}
+
+wake_channel::sent wake_channel::send(std::int64_t to, const wake_message& what) noexcept {
+  datagram out;
+  out.evicted = what.evicted ? 1 : 0;
+  out.mode = static_cast<std::uint8_t>(what.as.mode);
+  out.secret = what.whom.bytes();
+  out.token = what.as.token;
+  out.tokens = what.as.tokens;
+  out.behind = what.as.behind;
+  out.memo = what.as.memo;
+  return send_bytes(socket_name(to).data(), &out, sizeof out);
+}
+
+void wake_channel::receive(backend_events& events) noexcept {
+  for (;;) {
+    datagram in;
+    const auto got = ::recv(socket_, &in, sizeof in, MSG_DONTWAIT | MSG_TRUNC);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return;
+    if (got != sizeof in || in.magic != datagram{}.magic) continue;  // a probe, or another version: timers do it then
+    const claim_secret whom(in.secret);
+    if (in.evicted != 0) {
+      events.evicted(whom);
+      continue;
+    }
+    standing as;
+    as.is = standing::kind::held;
+    as.mode = static_cast<lock_mode>(in.mode);
+    as.token = in.token;
+    as.tokens = in.tokens;
+    as.behind = in.behind;
+    as.memo = in.memo;
+    events.granted(whom, as);
+  }
+}
+
+void wake_channel::sweep(int most) noexcept {
+  const int fd = ::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const all = fd < 0 ? nullptr : fdopendir(fd);
+  if (all == nullptr) {
+    if (fd >= 0) ::close(fd);
+    return;  // nothing is wrong but some rubbish
+  }
+  while (most-- > 0) {
+    const auto* one = readdir(all);
+    if (one == nullptr) break;
+    if (std::strlen(one->d_name) == name_length && name_ != one->d_name)
+      send_bytes(one->d_name, "", 0);  // an empty probe is ignored by the living
+  }
+  closedir(all);
+}
+
+}  // namespace interlock::inline v1::sqlite_store
