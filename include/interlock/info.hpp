@@ -80,6 +80,7 @@ struct claim_info {
   lock_mode mode{};
   std::uint32_t permits = 1;
   std::optional<fencing_token> token{};  ///< waiters have none
+  std::uint32_t tokens = 1;  ///< reserved from `token` on; which of them is in use only the holder's process knows
   std::string host{}, program{}, purpose{};
   std::int64_t pid{};
   milliseconds age{};         ///< since it was granted, or since it queued

@@ -328,7 +328,10 @@ lock_info claim_book::describe(std::string_view name, instant now) const {
     info.id = public_id(one.secret);
     info.mode = one.mode;
     info.permits = capacity_ == lock_capacity ? 1 : one.weight;
-    if (one.is == state::held) info.token = fencing_token(one.token);
+    if (one.is == state::held) {
+      info.token = fencing_token(one.token);
+      info.tokens = one.tokens;
+    }
     if (one.from) {
       info.host = one.from->origin.host;
       info.program = one.from->origin.program;

@@ -197,7 +197,7 @@ claim_machine::step claim_machine::evicted(instant now) {
   }
   if (phase_ == phase::waiting || phase_ == phase::asking) {
     evicted_ = true;
-    return fail(now, failure(errc::lost, "the wait was broken by an administrator"), ask::leave);
+    return fail(now, failure(errc::lost, "the wait was broken by an administrator"), undo());
   }
   return {};
 }

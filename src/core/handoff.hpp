@@ -16,6 +16,7 @@ struct handoff_facts {
   std::uint32_t run = 0;          ///< how often it was passed on in this run
   std::uint32_t behind = 0;       ///< claims of others in the store's queue, by its last word
   std::uint32_t tokens_left = 0;  ///< reserved and unused
+  bool asked = false;         ///< the store was asked just now, because the run was long or the tokens used up
   bool jeopardy = false;
   bool published = false;     ///< somebody was given the sequencer: the store must see this grant end
   bool next_fits = true;      ///< the next caller's terms are no more than the claim's
@@ -35,7 +36,7 @@ constexpr handoff decide(const handoff_facts& f) noexcept {
   if (!f.next_fits || f.published || f.jeopardy) return handoff::give_back;
   if (f.until - f.now < f.lease / 3) return handoff::give_back;
   const bool long_time = f.now - f.run_started >= longest_time;
-  if (f.behind > 0 && (f.run >= longest_run || long_time || f.tokens_left == 0)) return handoff::give_back;
+  if (f.behind > 0 && (f.asked || f.run >= longest_run || long_time || f.tokens_left == 0)) return handoff::give_back;
   if (long_time || f.tokens_left == 0) return handoff::ask_first;
   return handoff::pass_on;
 }

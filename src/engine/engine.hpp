@@ -140,8 +140,12 @@ class engine final : public backend_events {
 
   // engine_store.cpp: questions out, answers in
   void run(aftermath& out);
+  void wake(aftermath& out);
+  template <class F>
+  void on_push(F&& change) noexcept;
   void ask(const aftermath::question& what, instant sent, inline_work here);
   void send_looks(inline_work here);
+  void ask_convert(claim_record& one, const claim& told, lock_mode mode, std::uint32_t weight, entry how, instant sent);
   void ask_looks(std::vector<claim_record*> whom, instant sent, inline_work here);
   void batch_over(instant sent) noexcept;
   template <class F>
@@ -164,7 +168,7 @@ class engine final : public backend_events {
   bool begin_leaving(detail::hold& held, request* waiter, aftermath& out, result<void>& done);
   result<void> convert(detail::hold& held, lock_mode mode, std::optional<milliseconds> wait, const std::stop_token& stop);
   void converted(claim_record& one, instant sent, result<standing> got, aftermath& out);
-  void adopt_mode(claim_record& one, const standing& as);
+  void adopt_mode(claim_record& one, const standing& as, aftermath& out);
   void take_back_upgrade(claim_record& one);
 
   client_options options_;

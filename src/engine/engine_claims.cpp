@@ -133,6 +133,7 @@ void engine::deliver(claim_record& one, aftermath& out) {
   auto* first = at.queue.first;
   if (first == nullptr || first->terms.lease > one.machine.terms().lease) return release_claim(one, out);
   grant(*first, one, out);
+  answer_queue(at, about(at, failure(errc::busy), "trying"), true, out);  // attempts do not wait behind it
 }
 
 // A confirmed renewal moves the deadline; nothing else does.
@@ -162,6 +163,7 @@ void engine::hand_over(claim_record& one, aftermath& out) {
   facts.run = one.run;
   facts.behind = one.machine.last().behind;
   facts.tokens_left = one.tokens;
+  facts.asked = one.passing_on;
   facts.jeopardy = one.machine.in_jeopardy();
   facts.published = one.published;
   facts.next_fits = next->terms.lease <= terms.lease && next->terms.lock_delay == terms.lock_delay && !terms.max_hold &&

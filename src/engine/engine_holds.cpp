@@ -233,16 +233,7 @@ result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseco
     told = claim->told;
     set_alarm(one, one.started + patience_);
   }
-  store_->convert(told, mode, weight, how, [mine = std::make_shared<std::pair<engine*, claim_record*>>(this, claim), sent = one.started](result<standing> got) {
-    auto* self = mine->first;
-    aftermath out(self->time_.now());
-    {
-      const std::lock_guard lock(self->mutex_);
-      self->converted(*mine->second, sent, std::move(got), out);
-      self->unpin(*mine->second);
-    }
-    self->run(out);
-  });
+  ask_convert(*claim, told, mode, weight, how, one.started);
   wait_for(one, stop);
   const auto got = std::move(*one.outcome);
   if (got) return {};
@@ -256,7 +247,7 @@ void engine::converted(claim_record& one, instant sent, result<standing> got, af
   if (!got) return finish_convert(one, about(*one.at, got.error(), "converting"), out);
   switch (got->is) {
     case standing::kind::held: {
-      adopt_mode(one, *got);
+      adopt_mode(one, *got, out);
       if (one.upgrade != nullptr && one.told.mode == one.upgrade->mode) finish_convert(one, {}, out);
       return;
     }
@@ -281,7 +272,7 @@ void engine::finish_convert(claim_record& one, result<void> how, aftermath& out)
 }
 
 // The store says in which mode it has us; what follows from a change of it.
-void engine::adopt_mode(claim_record& one, const standing& as) {
+void engine::adopt_mode(claim_record& one, const standing& as, aftermath& out) {
   if (one.told.mode == as.mode || one.told.capacity != lock_capacity) return;
   one.told.mode = as.mode;
   one.told.weight = as.mode == lock_mode::shared ? 1 : lock_capacity;
@@ -294,11 +285,7 @@ void engine::adopt_mode(claim_record& one, const standing& as) {
   }
   const bool queue = one.at->claim == &one;
   detach(one);  // a reader is not passed on; writers of this process queue in the store
-  if (!queue) return;
-  aftermath out(time_.now());
-  serve(*one.at, out);
-  if (!out.questions.empty())  // asked from here the mutex would be held: let the loop do it
-    loop_->post([this, out = std::make_shared<aftermath>(std::move(out))] { run(*out); });
+  if (queue) serve(*one.at, out);
 }
 
 // Nobody waits for the upgrade any more: whatever came of it, be a reader again.
@@ -310,15 +297,7 @@ void engine::take_back_upgrade(claim_record& one) {
     told = one.told;
     ++one.pins;
   }
-  store_->convert(told, lock_mode::shared, 1, entry::attempt, [this, &one](result<standing> got) {
-    aftermath out(time_.now());
-    {
-      const std::lock_guard lock(mutex_);
-      if (got && got->is == standing::kind::held) adopt_mode(one, *got);
-      unpin(one);
-    }
-    run(out);
-  });
+  ask_convert(one, told, lock_mode::shared, 1, entry::attempt, time_.now());
 }
 
 }  // namespace interlock::inline v1::runtime

@@ -63,13 +63,33 @@ void engine::unpin(claim_record& one) noexcept {
   settle_record(one);
 }
 
-void engine::run(aftermath& out) {
+// A push comes in the middle of somebody else's request to the store: whoever it is for is woken here, but what the
+// store is to be asked because of it is asked from the loop.
+template <class F>
+void engine::on_push(F&& change) noexcept {
+  aftermath out(time_.now());
+  {
+    const std::lock_guard lock(mutex_);
+    change(out);
+  }
+  wake(out);
+  if (!out.questions.empty() || !out.looks.empty())
+    loop_->post([this, rest = std::make_shared<aftermath>(std::move(out))] { run(*rest); });
+}
+
+void engine::wake(aftermath& out) {
   out.sleepers.each([](parker* one) { one->unpark(); });
   out.announced.each([&](std::shared_ptr<request>& one) {
     one->announce();
     // Nobody waits for it any more: what it holds is released where user code runs, not on a store's thread.
     if (one.use_count() == 1) calls_->post([last = std::move(one)] {});
   });
+  out.sleepers = {};
+  out.announced = {};
+}
+
+void engine::run(aftermath& out) {
+  wake(out);
   out.questions.each([&](aftermath::question& one) { ask(one, out.now, out.here); });
   if (out.looks.empty()) return;
   {
@@ -101,6 +121,16 @@ void engine::ask(const aftermath::question& what, instant sent, inline_work here
       auto& one = *mine.about;
       self->apply(one, got ? one.machine.departed(out.now, *got) : one.machine.failed(out.now, got.error(), self->random_.fraction()), out);
       self->unpin(one);
+    });
+  });
+}
+
+void engine::ask_convert(claim_record& one, const claim& told, lock_mode mode, std::uint32_t weight, entry how, instant sent) {
+  store_->convert(told, mode, weight, how, [mine = ticket(this, &one, sent)](result<standing> got) mutable {
+    auto* self = std::exchange(mine.from, nullptr);
+    self->on_answer([&](aftermath& out) {
+      self->converted(*mine.about, mine.sent, std::move(got), out);
+      self->unpin(*mine.about);
     });
   });
 }
@@ -158,7 +188,7 @@ void engine::ask_looks(std::vector<claim_record*> whom, instant sent, inline_wor
         auto& one = *mine.about[i];
         const double jitter = self->random_.fraction();
         const result<standing> each = !got ? result<standing>(got.error()) : i < got->size() ? (*got)[i] : result<standing>(failure(errc::internal, "the store left out an answer"));
-        if (each && each->is == standing::kind::held) self->adopt_mode(one, *each);
+        if (each && each->is == standing::kind::held) self->adopt_mode(one, *each, out);
         self->apply(one, each ? one.machine.answered(mine.sent, out.now, *each, jitter) : one.machine.failed(out.now, each.error(), jitter), out);
         if (each && one.upgrade != nullptr && one.told.mode == one.upgrade->mode) self->finish_convert(one, {}, out);
         self->unpin(one);
@@ -169,11 +199,11 @@ void engine::ask_looks(std::vector<claim_record*> whom, instant sent, inline_wor
 }
 
 void engine::granted(const claim_secret& who, const standing& as) noexcept {
-  on_answer([&](aftermath& out) {
+  on_push([&](aftermath& out) {
     auto* one = find(who);
     if (one == nullptr || closing_) return;  // left already: its leave is on the way, or was answered
     if (one->machine.at() == phase::held) {  // an upgrade came through
-      adopt_mode(*one, as);
+      adopt_mode(*one, as, out);
       if (one->upgrade != nullptr && one->told.mode == one->upgrade->mode) finish_convert(*one, {}, out);
       return;
     }
@@ -182,19 +212,19 @@ void engine::granted(const claim_secret& who, const standing& as) noexcept {
 }
 
 void engine::look_again(const claim_secret& who) noexcept {
-  on_answer([&](aftermath& out) {
+  on_push([&](aftermath& out) {
     if (auto* one = find(who)) apply(*one, one->machine.look_again(out.now), out);
   });
 }
 
 void engine::evicted(const claim_secret& who) noexcept {
-  on_answer([&](aftermath& out) {
+  on_push([&](aftermath& out) {
     if (auto* one = find(who)) apply(*one, one->machine.evicted(out.now), out);
   });
 }
 
 void engine::link(bool up) noexcept {
-  on_answer([&](aftermath& out) {
+  on_push([&](aftermath& out) {
     const slot nowhere{};
     emit(up ? event_kind::connected : event_kind::disconnected, nowhere, {}, {}, loss_reason::none, nullptr);
     if (!up) return;

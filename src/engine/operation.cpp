@@ -45,14 +45,25 @@ void operation_base::abandon() noexcept {
 }
 
 void operation_base::publish() noexcept {
-  unique_function<void()> next;
+  bool continues = false;
   {
     const std::lock_guard lock(mutex_);
     ready_.store(1, std::memory_order_release);
-    next = std::move(next_);
-    ready_.notify_all();  // under the mutex: whoever waits may free the operation as soon as it is ready
+    continues = static_cast<bool>(next_);
+    ready_.notify_all();
   }
-  if (next) place_->post(std::move(next));
+  if (continues) place_->post([self = shared_from_this()] { self->resume(); });
+}
+
+// The caller may have gone between publish() and now: a coroutine frame destroyed meanwhile must not be resumed.
+void operation_base::resume() noexcept {
+  unique_function<void()> next;
+  {
+    const std::lock_guard lock(mutex_);
+    if (abandoned_) return;
+    next = std::move(next_);
+  }
+  if (next) next();
 }
 
 }  // namespace interlock::inline v1::detail

@@ -22,7 +22,7 @@ class callback_place {
 };
 
 /// One asynchronous operation: becomes ready once; one thread may wait, or one continuation may be kept, not both.
-class operation_base {
+class operation_base : public std::enable_shared_from_this<operation_base> {
  public:
   explicit operation_base(std::shared_ptr<callback_place> place) noexcept : place_(std::move(place)) {}
   operation_base(const operation_base&) = delete;
@@ -45,6 +45,8 @@ class operation_base {
   virtual void cancel() noexcept = 0;
 
  private:
+  void resume() noexcept;
+
   std::shared_ptr<callback_place> place_;
   std::mutex mutex_;
   unique_function<void()> next_;
