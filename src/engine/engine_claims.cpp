@@ -133,7 +133,7 @@ void engine::deliver(claim_record& one, aftermath& out) {
   auto* first = at.queue.first;
   if (first == nullptr || first->terms.lease > one.machine.terms().lease) return release_claim(one, out);
   grant(*first, one, out);
-  answer_queue(at, about(at, failure(errc::busy), "trying"), true, out);  // attempts do not wait behind it
+  if (at.queued > 0) answer_queue(at, about(at, failure(errc::busy), "trying"), true, out);  // attempts do not wait
 }
 
 // A confirmed renewal moves the deadline; nothing else does.
