@@ -137,10 +137,10 @@ slot& engine::slot_of(std::string_view full, std::string_view shown) {
     if (found->second.users == 0) --idle_slots_;
     return found->second;
   }
-  auto& made = slots_[std::string(full)];
-  made.full = full;
-  made.shown = shown;
-  return made;
+  const auto made = slots_.try_emplace(std::string(full)).first;
+  made->second.full = &made->first;
+  if (!shown.empty()) made->second.shown = std::make_unique<std::string>(shown);
+  return made->second;
 }
 
 // A slot nobody uses is kept for the next time, within reason.
@@ -206,7 +206,7 @@ void engine::close() noexcept {
   calls_->stop();
   const std::lock_guard lock(mutex_);
   for (auto& one : records_) {  // releases that never got their answer
-    for (auto* leaver : std::exchange(one->leavers, {})) {
+    if (auto* leaver = std::exchange(one->leaver, nullptr)) {
       leaver->on = nullptr;
       finish(*leaver, failure(errc::indeterminate, "the client was closed before the store answered"), out);
     }

@@ -123,6 +123,7 @@ class engine final : public backend_events {
 
   // engine_claims.cpp
   claim_record& new_claim(slot& at, const request& like, std::uint32_t tokens);
+  [[nodiscard]] claim told(const claim_record& one) const noexcept;
   void start(claim_record& one, entry how, aftermath& out);
   void serve(slot& at, aftermath& out);
   void apply(claim_record& one, step next, aftermath& out);
@@ -145,7 +146,7 @@ class engine final : public backend_events {
   void on_push(F&& change) noexcept;
   void ask(const aftermath::question& what, instant sent, inline_work here);
   void send_looks(inline_work here);
-  void ask_convert(claim_record& one, const claim& told, lock_mode mode, std::uint32_t weight, entry how, instant sent);
+  void ask_convert(claim_record& one, const claim& asked, lock_mode mode, std::uint32_t weight, entry how, instant sent);
   void ask_looks(std::vector<claim_record*> whom, instant sent, inline_work here);
   void batch_over(instant sent) noexcept;
   template <class F>

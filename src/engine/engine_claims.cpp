@@ -21,24 +21,35 @@ claim_record& engine::new_claim(slot& at, const request& like, std::uint32_t tok
   one.machine = machine(like.terms);
   one.at = &at;
   ++at.users;
-  one.told.name = at.full;
-  one.told.secret = random_.secret();
-  one.told.mode = like.mode;
-  one.told.weight = like.weight;
-  one.told.capacity = like.capacity;
-  one.told.lease = one.machine.store_lease();
-  one.told.wait_lease = one.machine.store_wait_lease();
-  one.told.tokens = tokens;
-  one.told.origin = &origin_;
-  one.told.memo = 0;
+  one.secret = random_.secret();
+  one.mode = like.mode;
+  one.weight = like.weight;
+  one.capacity = like.capacity;
+  one.ask_tokens = tokens;
+  one.memo = 0;
   one.token = one.tokens = one.run = 0;
   one.passing_on = one.published = false;
   index(one);
   return one;
 }
 
+// What the store is told; its views live as long as the slot and the engine.
+claim engine::told(const claim_record& one) const noexcept {
+  claim out;
+  out.name = *one.at->full;
+  out.secret = one.secret;
+  out.mode = one.mode;
+  out.weight = one.weight;
+  out.capacity = one.capacity;
+  out.lease = one.machine.store_lease();
+  out.wait_lease = one.machine.store_wait_lease();
+  out.tokens = one.ask_tokens;
+  out.origin = &origin_;
+  out.memo = one.memo;
+  return out;
+}
+
 void engine::start(claim_record& one, entry how, aftermath& out) {
-  one.since = out.now;
   apply(one, one.machine.start(out.now, how), out);
 }
 
@@ -55,8 +66,8 @@ void engine::serve(slot& at, aftermath& out) {
 void engine::apply(claim_record& one, step next, aftermath& out) {
   if (next.next == machine::ask::enter_anew) {
     unindex(one);
-    one.told.secret = random_.secret();
-    one.told.memo = 0;
+    one.secret = random_.secret();
+    one.memo = 0;
     index(one);
     next.next = machine::ask::enter;
   }
@@ -65,7 +76,7 @@ void engine::apply(claim_record& one, step next, aftermath& out) {
     out.looks.push_back(&one);
   } else if (next.next != machine::ask::nothing) {
     ++one.pins;
-    out.questions.push_back({&one, next.next, one.machine.how(), one.told});
+    out.questions.push_back({&one, next.next, one.machine.how(), told(one)});
   }
   const bool leaving = one.machine.at() == phase::leaving;
   if (leaving != one.leaving) {
@@ -105,13 +116,13 @@ void engine::say(claim_record& one, const step& next, aftermath& out) {
       refresh(one);
       if (next.news == machine::say::recovered && one.held != nullptr) {
         change_state(*one.held, lock_state::held);
-        emit(event_kind::recovered, at, one.told.secret, {}, loss_reason::none, nullptr);
+        emit(event_kind::recovered, at, one.secret, {}, loss_reason::none, nullptr);
       }
       if (one.passing_on) hand_over(one, out);
       return;
     case machine::say::jeopardy:
       if (one.held != nullptr) change_state(*one.held, lock_state::jeopardy);
-      emit(event_kind::jeopardy, at, one.told.secret, {}, loss_reason::none, nullptr);
+      emit(event_kind::jeopardy, at, one.secret, {}, loss_reason::none, nullptr);
       if (one.passing_on) release_claim(one, out);
       return;
     case machine::say::lost: return claim_lost(one, next.loss, out);
@@ -123,8 +134,8 @@ void engine::say(claim_record& one, const step& next, aftermath& out) {
 void engine::deliver(claim_record& one, aftermath& out) {
   one.token = one.machine.last().token;
   one.tokens = one.machine.last().tokens;
-  one.told.tokens = 1;
-  one.told.memo = one.machine.last().memo;
+  one.ask_tokens = 1;
+  one.memo = one.machine.last().memo;
   one.run_started = out.now;
   one.run = 0;
   if (one.sole != nullptr) return grant(*one.sole, one, out);
@@ -140,10 +151,10 @@ void engine::deliver(claim_record& one, aftermath& out) {
 void engine::refresh(claim_record& one) noexcept {
   const auto& word = one.machine.last();
   if (one.held != nullptr) one.held->until.store(one.machine.until().time_since_epoch().count(), std::memory_order_release);
-  if (one.told.mode == lock_mode::exclusive && word.tokens > 0 && word.token >= one.token + one.tokens) {
+  if (one.mode == lock_mode::exclusive && word.tokens > 0 && word.token >= one.token + one.tokens) {
     one.token = word.token;  // a fresh block
     one.tokens = word.tokens;
-    one.told.tokens = 1;
+    one.ask_tokens = 1;
   }
   one.run_started = time_.now();
   one.run = 0;
@@ -173,7 +184,7 @@ void engine::hand_over(claim_record& one, aftermath& out) {
     case core::handoff::give_back: return release_claim(one, out);
     case core::handoff::ask_first:
       one.passing_on = true;
-      one.told.tokens = core::token_block;
+      one.ask_tokens = core::token_block;
       return apply(one, one.machine.look_now(out.now), out);
     case core::handoff::pass_on: break;
   }
@@ -200,11 +211,11 @@ void engine::detach(claim_record& one) noexcept {
 
 void engine::claim_failed(claim_record& one, const failure& why, aftermath& out) {
   auto& at = *one.at;
-  const auto told = about(at, why, "waiting");
-  if (one.sole != nullptr) return finish(*one.sole, told, out);
+  const auto answer = about(at, why, "waiting");
+  if (one.sole != nullptr) return finish(*one.sole, answer, out);
   if (at.claim != &one) return;
   detach(one);
-  answer_queue(at, told, false, out);
+  answer_queue(at, answer, false, out);
 }
 
 void engine::claim_lost(claim_record& one, loss_reason reason, aftermath& out) {
@@ -212,7 +223,7 @@ void engine::claim_lost(claim_record& one, loss_reason reason, aftermath& out) {
   if (one.upgrade != nullptr) finish_convert(one, failure(errc::lost, "the lock was lost while upgrading"), out);
   if (auto* held = std::exchange(one.held, nullptr)) {
     held->reason.store(reason, std::memory_order_release);
-    emit(event_kind::lost, at, one.told.secret, std::chrono::floor<milliseconds>(out.now - held->since), reason, nullptr);
+    emit(event_kind::lost, at, one.secret, std::chrono::floor<milliseconds>(out.now - held->since), reason, nullptr);
     change_state(*held, lock_state::lost);
     // Evicted or overheld: the record stays in the store until its lease is over, or until the holder has stopped.
     const bool stands = one.machine.at() == phase::over && (reason == loss_reason::broken || reason == loss_reason::overheld);
@@ -227,16 +238,14 @@ void engine::claim_lost(claim_record& one, loss_reason reason, aftermath& out) {
 
 void engine::claim_left(claim_record& one, departure how, aftermath& out) {
   auto& at = *one.at;
-  auto waiting = std::move(one.leavers);
-  one.leavers.clear();
-  for (auto* leaver : waiting) {
+  if (auto* leaver = std::exchange(one.leaver, nullptr)) {
     leaver->on = nullptr;
     if (how == departure::gone)
       finish(*leaver, about(at, failure(errc::lost, "it was gone when the release arrived"), "releasing"), out);
     else
       finish(*leaver, hold_ptr{}, out);
   }
-  if (how == departure::released) emit(event_kind::released, at, one.told.secret, {}, loss_reason::none, nullptr);
+  if (how == departure::released) emit(event_kind::released, at, one.secret, {}, loss_reason::none, nullptr);
 }
 
 void engine::settle_record(claim_record& one) noexcept {
@@ -245,7 +254,7 @@ void engine::settle_record(claim_record& one) noexcept {
   unindex(one);
   leave_slot(*one.at);
   one.at = nullptr;
-  one.sole = one.upgrade = nullptr;
+  one.sole = one.upgrade = one.leaver = nullptr;
   one.held = nullptr;
   spare_.push_back(&one);
 }
@@ -255,7 +264,7 @@ void engine::settle_record(claim_record& one) noexcept {
 claim_record* engine::find(const claim_secret& secret) noexcept {
   if (buckets_.empty()) return nullptr;
   auto* one = buckets_[std::hash<claim_secret>{}(secret) % buckets_.size()];
-  while (one != nullptr && !(one->told.secret == secret)) one = one->next;
+  while (one != nullptr && !(one->secret == secret)) one = one->next;
   return one;
 }
 
@@ -265,13 +274,13 @@ void engine::index(claim_record& one) {
     for (auto* each : buckets_)
       while (each != nullptr) {
         auto* next = each->next;
-        auto& head = wider[std::hash<claim_secret>{}(each->told.secret) % wider.size()];
+        auto& head = wider[std::hash<claim_secret>{}(each->secret) % wider.size()];
         each->next = std::exchange(head, each);
         each = next;
       }
     buckets_ = std::move(wider);
   }
-  auto& head = buckets_[std::hash<claim_secret>{}(one.told.secret) % buckets_.size()];
+  auto& head = buckets_[std::hash<claim_secret>{}(one.secret) % buckets_.size()];
   one.next = std::exchange(head, &one);
   one.indexed = true;
   ++indexed_;
@@ -279,7 +288,7 @@ void engine::index(claim_record& one) {
 
 void engine::unindex(claim_record& one) noexcept {
   if (!std::exchange(one.indexed, false)) return;
-  auto** link = &buckets_[std::hash<claim_secret>{}(one.told.secret) % buckets_.size()];
+  auto** link = &buckets_[std::hash<claim_secret>{}(one.secret) % buckets_.size()];
   while (*link != &one) link = &(*link)->next;
   *link = one.next;
   --indexed_;

@@ -63,7 +63,7 @@ bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<v
     waiter->at = &at;
     ++at.users;
     waiter->on = claim;
-    claim->leavers.push_back(waiter);
+    claim->leaver = waiter;
     set_alarm(*waiter, out.now + patience_);
   }
   unpin(*claim);
@@ -149,18 +149,16 @@ std::stop_token engine::stop_token_of(hold& held) {
     return gone.get_token();
   }
   const std::lock_guard lock(mutex_);
-  if (!held.stop) {
-    held.stop.emplace();
-    if (held.is.load(std::memory_order_relaxed) == lock_state::lost) held.stop->request_stop();
-  }
-  return held.stop->get_token();
+  auto& stop = held.listeners().stop;
+  if (held.is.load(std::memory_order_relaxed) == lock_state::lost) stop.request_stop();
+  return stop.get_token();
 }
 
 subscription engine::watch(hold& held, std::function<void(lock_state)> call) {
   auto one = std::make_shared<watcher>(std::move(call));
   if (!held.forked()) {
     const std::lock_guard lock(mutex_);
-    held.watchers.push_back(one);
+    held.listeners().watchers.push_back(one);
   }
   return subscription(one);
 }
@@ -184,11 +182,9 @@ void watcher::end() noexcept {
 // The state is true at once; who asked to be told is told where user code runs.
 void engine::change_state(hold& held, lock_state to) {
   held.is.store(to, std::memory_order_release);
-  const bool loss = to == lock_state::lost;
-  if (!(loss && held.stop) && held.watchers.empty()) return;
-  auto stop = loss ? held.stop : std::nullopt;
-  calls_->post([stop = std::move(stop), watchers = held.watchers, to]() mutable {
-    if (stop) stop->request_stop();
+  if (!held.heard) return;
+  calls_->post([stop = held.heard->stop, watchers = held.heard->watchers, to]() mutable {
+    if (to == lock_state::lost) stop.request_stop();
     for (auto& one : watchers) one->tell(to);
   });
 }
@@ -212,7 +208,7 @@ result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseco
   const auto weight = mode == lock_mode::shared ? 1 : lock_capacity;
   const auto how = wait && *wait > milliseconds{0} ? entry::queue : entry::attempt;
   claim_record* claim = nullptr;
-  interlock::claim told;
+  interlock::claim asked;
   {
     const std::lock_guard lock(mutex_);
     claim = held.claim;
@@ -220,8 +216,8 @@ result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseco
       if (held.is.load(std::memory_order_relaxed) == lock_state::lost) return lost_failure(held);
       return failure(errc::invalid_argument, "a guard that holds nothing cannot be converted");
     }
-    if (claim->told.capacity != lock_capacity) return failure(errc::invalid_argument, "a permit cannot be upgraded or downgraded");
-    if (claim->told.mode == mode) return {};
+    if (claim->capacity != lock_capacity) return failure(errc::invalid_argument, "a permit cannot be upgraded or downgraded");
+    if (claim->mode == mode) return {};
     if (held.depth > 1) return failure(errc::invalid_argument, "a re-entered lock cannot be converted: give back the inner holds first");
     if (claim->upgrade != nullptr) return failure(errc::deadlock, "this guard is being converted already");
     claim->upgrade = &one;
@@ -230,10 +226,10 @@ result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseco
     ++claim->at->users;
     ++claim->pins;
     if (wait && *wait > milliseconds{0}) one.wait_until = one.started + std::min(*wait, milliseconds{std::chrono::hours{24 * 365}});
-    told = claim->told;
+    asked = told(*claim);
     set_alarm(one, one.started + patience_);
   }
-  ask_convert(*claim, told, mode, weight, how, one.started);
+  ask_convert(*claim, asked, mode, weight, how, one.started);
   wait_for(one, stop);
   const auto got = std::move(*one.outcome);
   if (got) return {};
@@ -248,7 +244,7 @@ void engine::converted(claim_record& one, instant sent, result<standing> got, af
   switch (got->is) {
     case standing::kind::held: {
       adopt_mode(one, *got, out);
-      if (one.upgrade != nullptr && one.told.mode == one.upgrade->mode) finish_convert(one, {}, out);
+      if (one.upgrade != nullptr && one.mode == one.upgrade->mode) finish_convert(one, {}, out);
       return;
     }
     case standing::kind::busy: return finish_convert(one, about(*one.at, failure(errc::busy, "others read"), "upgrading"), out);
@@ -273,9 +269,9 @@ void engine::finish_convert(claim_record& one, result<void> how, aftermath& out)
 
 // The store says in which mode it has us; what follows from a change of it.
 void engine::adopt_mode(claim_record& one, const standing& as, aftermath& out) {
-  if (one.told.mode == as.mode || one.told.capacity != lock_capacity) return;
-  one.told.mode = as.mode;
-  one.told.weight = as.mode == lock_mode::shared ? 1 : lock_capacity;
+  if (one.mode == as.mode || one.capacity != lock_capacity) return;
+  one.mode = as.mode;
+  one.weight = as.mode == lock_mode::shared ? 1 : lock_capacity;
   if (one.held != nullptr) one.held->mode.store(as.mode, std::memory_order_release);
   if (as.mode == lock_mode::exclusive) {
     one.token = as.token;
@@ -290,14 +286,14 @@ void engine::adopt_mode(claim_record& one, const standing& as, aftermath& out) {
 
 // Nobody waits for the upgrade any more: whatever came of it, be a reader again.
 void engine::take_back_upgrade(claim_record& one) {
-  interlock::claim told;
+  interlock::claim asked;
   {
     const std::lock_guard lock(mutex_);
     if (one.machine.at() != phase::held || one.held == nullptr) return;
-    told = one.told;
+    asked = told(one);
     ++one.pins;
   }
-  ask_convert(one, told, lock_mode::shared, 1, entry::attempt, time_.now());
+  ask_convert(one, asked, lock_mode::shared, 1, entry::attempt, time_.now());
 }
 
 }  // namespace interlock::inline v1::runtime

@@ -177,8 +177,8 @@ void engine::grant(request& one, claim_record& claim, aftermath& out) {
   auto& at = *one.at;
   auto held = std::allocate_shared<detail::hold>(pool_allocator<detail::hold>{}, std::move(one.client), at);
   ++at.users;
-  held->secret = claim.told.secret;
-  held->mode.store(claim.told.mode, std::memory_order_relaxed);
+  held->secret = claim.secret;
+  held->mode.store(claim.mode, std::memory_order_relaxed);
   held->token.store(claim.token, std::memory_order_relaxed);
   held->until.store(claim.machine.until().time_since_epoch().count(), std::memory_order_relaxed);
   held->owner = one.owner;
@@ -188,11 +188,11 @@ void engine::grant(request& one, claim_record& claim, aftermath& out) {
   claim.published = false;
   ++claim.pins;
   if (at.claim == &claim) at.current = held.get();
-  if (claim.told.mode == lock_mode::exclusive && claim.tokens > 0) {
+  if (claim.mode == lock_mode::exclusive && claim.tokens > 0) {
     ++claim.token;
     --claim.tokens;
   }
-  emit(event_kind::acquired, at, claim.told.secret, std::chrono::floor<milliseconds>(out.now - one.started), loss_reason::none, nullptr);
+  emit(event_kind::acquired, at, claim.secret, std::chrono::floor<milliseconds>(out.now - one.started), loss_reason::none, nullptr);
   finish(one, std::move(held), out);
 }
 
@@ -231,7 +231,7 @@ void engine::timed_out(request& one, aftermath& out) {
   auto& at = *one.at;
   switch (one.for_what) {
     case request::wish::leave:
-      if (one.on != nullptr) std::erase(one.on->leavers, &one);
+      if (one.on != nullptr) one.on->leaver = nullptr;
       return finish(one, about(at, failure(errc::indeterminate, "no answer from the store yet; interlock goes on trying"), "releasing"), out);
     case request::wish::upgrade:
       return finish_convert(*one.on, about(at, one.answered ? failure(errc::busy, "others read") : failure(errc::indeterminate, "no answer from the store"), "converting"), out);

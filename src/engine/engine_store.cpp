@@ -106,7 +106,7 @@ void engine::ask(const aftermath::question& what, instant sent, inline_work here
       auto* self = std::exchange(mine.from, nullptr);
       self->on_answer([&](aftermath& out) {
         auto& one = *mine.about;
-        if (got) one.told.memo = got->memo;
+        if (got) one.memo = got->memo;
         const double jitter = self->random_.fraction();
         self->apply(one, got ? one.machine.answered(mine.sent, out.now, *got, jitter) : one.machine.failed(out.now, got.error(), jitter), out);
         self->unpin(one);
@@ -125,8 +125,8 @@ void engine::ask(const aftermath::question& what, instant sent, inline_work here
   });
 }
 
-void engine::ask_convert(claim_record& one, const claim& told, lock_mode mode, std::uint32_t weight, entry how, instant sent) {
-  store_->convert(told, mode, weight, how, [mine = ticket(this, &one, sent)](result<standing> got) mutable {
+void engine::ask_convert(claim_record& one, const claim& asked, lock_mode mode, std::uint32_t weight, entry how, instant sent) {
+  store_->convert(asked, mode, weight, how, [mine = ticket(this, &one, sent)](result<standing> got) mutable {
     auto* self = std::exchange(mine.from, nullptr);
     self->on_answer([&](aftermath& out) {
       self->converted(*mine.about, mine.sent, std::move(got), out);
@@ -159,8 +159,8 @@ void engine::batch_over(instant sent) noexcept {
 }
 
 void engine::ask_looks(std::vector<claim_record*> whom, instant sent, inline_work here) {
-  std::vector<claim> told;
-  told.reserve(whom.size());
+  std::vector<claim> asked;
+  asked.reserve(whom.size());
   {
     const std::lock_guard lock(mutex_);
     std::vector<claim_record*> still;
@@ -172,7 +172,7 @@ void engine::ask_looks(std::vector<claim_record*> whom, instant sent, inline_wor
         continue;
       }
       still.push_back(one);
-      told.push_back(one->told);
+      asked.push_back(told(*one));
     }
     whom = std::move(still);
     if (whom.empty()) {
@@ -180,7 +180,7 @@ void engine::ask_looks(std::vector<claim_record*> whom, instant sent, inline_wor
       return;
     }
   }
-  store_->look(told, here, [mine = look_ticket(this, std::move(whom), sent)](result<standings> got) mutable {
+  store_->look(asked, here, [mine = look_ticket(this, std::move(whom), sent)](result<standings> got) mutable {
     auto* self = std::exchange(mine.from, nullptr);
     self->on_answer([&](aftermath& out) {
       self->batch_over(mine.sent);
@@ -190,7 +190,7 @@ void engine::ask_looks(std::vector<claim_record*> whom, instant sent, inline_wor
         const result<standing> each = !got ? result<standing>(got.error()) : i < got->size() ? (*got)[i] : result<standing>(failure(errc::internal, "the store left out an answer"));
         if (each && each->is == standing::kind::held) self->adopt_mode(one, *each, out);
         self->apply(one, each ? one.machine.answered(mine.sent, out.now, *each, jitter) : one.machine.failed(out.now, each.error(), jitter), out);
-        if (each && one.upgrade != nullptr && one.told.mode == one.upgrade->mode) self->finish_convert(one, {}, out);
+        if (each && one.upgrade != nullptr && one.mode == one.upgrade->mode) self->finish_convert(one, {}, out);
         self->unpin(one);
       }
     });
@@ -204,7 +204,7 @@ void engine::granted(const claim_secret& who, const standing& as) noexcept {
     if (one == nullptr || closing_) return;  // left already: its leave is on the way, or was answered
     if (one->machine.at() == phase::held) {  // an upgrade came through
       adopt_mode(*one, as, out);
-      if (one->upgrade != nullptr && one->told.mode == one->upgrade->mode) finish_convert(*one, {}, out);
+      if (one->upgrade != nullptr && one->mode == one->upgrade->mode) finish_convert(*one, {}, out);
       return;
     }
     apply(*one, one->machine.granted(out.now, as), out);
@@ -225,7 +225,9 @@ void engine::evicted(const claim_secret& who) noexcept {
 
 void engine::link(bool up) noexcept {
   on_push([&](aftermath& out) {
-    const slot nowhere{};
+    static const std::string no_name;
+    slot nowhere;
+    nowhere.full = &no_name;
     emit(up ? event_kind::connected : event_kind::disconnected, nowhere, {}, {}, loss_reason::none, nullptr);
     if (!up) return;
     for (auto& one : records_)

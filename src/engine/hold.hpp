@@ -55,8 +55,15 @@ class hold final : public std::enable_shared_from_this<hold> {
   std::uint32_t depth = 1;
   instant since{};
   runtime::claim_record* claim = nullptr;
-  std::optional<std::stop_source> stop{};
-  std::vector<std::shared_ptr<runtime::watcher>> watchers{};
+  struct ears {
+    std::stop_source stop{};
+    std::vector<std::shared_ptr<runtime::watcher>> watchers{};
+  };
+  std::unique_ptr<ears> heard{};  // made when somebody first wants to hear of it
+  ears& listeners() {
+    if (!heard) heard = std::make_unique<ears>();
+    return *heard;
+  }
 };
 
 }  // namespace interlock::inline v1::detail

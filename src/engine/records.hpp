@@ -37,14 +37,14 @@ struct request_list {
 
 /// One name in this client: its exclusive claim, if any, and the callers of this process who queue for it.
 struct slot {
-  std::string full;   ///< as the store knows it
-  std::string shown;  ///< as the caller said it; empty if that is the same
+  const std::string* full = nullptr;     ///< as the store knows it: the key this slot is found by
+  std::unique_ptr<std::string> shown{};  ///< as the caller said it, if that is not the same
   request_list queue{};
   std::uint32_t queued = 0;
   std::uint32_t users = 0;          ///< claims, requests and holds that point here
   claim_record* claim = nullptr;    ///< exclusive, not leaving
   detail::hold* current = nullptr;  ///< who holds `claim` in this process
-  [[nodiscard]] const std::string& name() const noexcept { return shown.empty() ? full : shown; }
+  [[nodiscard]] const std::string& name() const noexcept { return shown ? *shown : *full; }
 };
 
 /// Something the timetable calls: a claim's machine, or the end of a caller's wait.
@@ -58,19 +58,23 @@ struct alarm : core::timed {
 struct claim_record final : alarm {
   claim_record() noexcept : alarm(kind::claim) {}
   core::claim_machine machine{};
-  claim told{};  ///< what the store is told; its views point into the slot and the engine
   slot* at = nullptr;
   request* sole = nullptr;        ///< a shared or permit claim belongs to one request
   request* upgrade = nullptr;     ///< waits for the claim to become exclusive
   detail::hold* held = nullptr;   ///< the guard's side, while it is held
   claim_record* next = nullptr;   ///< in its bucket of the index by secret
-  std::vector<request*> leavers{};  ///< wait for the answer to leave
+  request* leaver = nullptr;      ///< waits for the answer to leave
+  claim_secret secret{};
+  std::uint64_t memo = 0;         ///< the store's
   std::uint64_t token = 0;        ///< next unused
   instant run_started{};
-  instant since{};                ///< first question
   std::uint32_t tokens = 0;       ///< reserved and unused
+  std::uint32_t ask_tokens = 1;   ///< to reserve with the next answer
+  std::uint32_t weight = 0;
+  std::uint32_t capacity = 0;
   std::uint32_t run = 0;          ///< hand-offs since the store's last word
   std::uint32_t pins = 0;         ///< questions under way and holds that refer to it
+  lock_mode mode = lock_mode::exclusive;
   bool passing_on = false;        ///< let go here; the store is being asked whether it may be passed on
   bool published = false;
   bool indexed = false;
