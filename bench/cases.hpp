@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report.hpp"
+#include "settings.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace bench {
+
+/// Something we measure; it may have several figures.
+struct bench_case {
+  std::string_view name;
+  std::string_view what;
+  void (*run)(const settings& with, report& out);
+};
+std::span<const bench_case> all_cases();
+
+void sqlite_pair(const settings& with, report& out);
+void thread_handoff(const settings& with, report& out);
+void process_handoff(const settings& with, report& out);
+void idle_waiters(const settings& with, report& out);
+void many_waiters(const settings& with, report& out);
+void many_leases(const settings& with, report& out);
+void heap_per_pair(const settings& with, report& out);
+void command_start(const settings& with, report& out);
+
+#if INTERLOCK_WITH_SQLITE
+inline constexpr bool with_sqlite = true;
+#else
+inline constexpr bool with_sqlite = false;
+#endif
+inline constexpr const char* no_sqlite = "this build has no SQLite store";
+
+}  // namespace bench

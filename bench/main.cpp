@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "cases.hpp"
+#include "machine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+
+namespace bench {
+
+std::span<const bench_case> all_cases() {
+  static constexpr std::array cases{
+      bench_case{"sqlite-pair", "acquire and release on sqlite:, against the raw statements", sqlite_pair},
+      bench_case{"thread-handoff", "a lock passed between two threads, against a futex ping-pong", thread_handoff},
+      bench_case{"process-handoff",
+                 "a lock passed between two processes on sqlite:, against datagrams and raw statements",
+                 process_handoff},
+      bench_case{"idle-waiters", "what waiting processes do to the file while nothing happens", idle_waiters},
+      bench_case{"many-waiters", "10 000 asynchronous waiters on one name", many_waiters},
+      bench_case{"many-leases", "100 000 held leases of one client", many_leases},
+      bench_case{"heap-per-pair", "heap allocations for an acquire and release", heap_per_pair},
+      bench_case{"command", "interlock run x -- true, against flock file true", command_start},
+  };
+  return cases;
+}
+
+namespace {
+
+constexpr int usage_error = 64;
+
+void help() {
+  std::puts(
+      "usage: interlock_bench [OPTION...]\n"
+      "\n"
+      "Measures interlock against floors made of the bare system calls and statements, in one interleaved run on one\n"
+      "core. What the figures mean: docs/performance.md.\n"
+      "\n"
+      "  --only NAME      this case only; may be repeated\n"
+      "  --rounds N       floor and candidate, N times (5)\n"
+      "  --seconds S      for each measurement (1)\n"
+      "  --check          exit 1 if a bar is missed\n"
+      "  --json           for programs\n"
+      "  --command PATH   the interlock command to measure\n"
+      "  --list           the cases\n"
+      "\n"
+      "Files are put into $TMPDIR, else /var/tmp: that should be a disk.");
+}
+
+int list() {
+  for (const auto& one : all_cases())
+    std::printf("%-16.*s %.*s\n", int(one.name.size()), one.name.data(), int(one.what.size()), one.what.data());
+  return 0;
+}
+
+bool known(const std::string& name) {
+  return std::ranges::any_of(all_cases(), [&](const bench_case& one) { return one.name == name; });
+}
+
+int run(const settings& with) {
+  for (const auto& name : with.only) {
+    if (known(name)) continue;
+    std::fprintf(stderr, "interlock_bench: no case %s; --list shows them\n", name.c_str());
+    return usage_error;
+  }
+  share_one_core();
+  report out(with.json);
+  for (const auto& one : all_cases()) {
+    if (!with.only.empty() && std::ranges::find(with.only, one.name) == with.only.end()) continue;
+    try {
+      one.run(with, out);
+    } catch (const std::exception& why) {
+      out.fail(std::string(one.name), why.what());
+    }
+  }
+  out.finish();
+  return with.check && !out.good() ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int count, char** words) try {
+  using what = bench::request::what;
+  const auto asked = bench::read_arguments(count, words);
+  switch (asked.is) {
+    case what::help: return bench::help(), 0;
+    case what::list: return bench::list();
+    case what::run: return bench::run(asked.with);
+    case what::refuse: break;
+  }
+  std::fprintf(stderr, "interlock_bench: %s\n", asked.why.c_str());
+  return bench::usage_error;
+} catch (const std::exception& why) {
+  std::fprintf(stderr, "interlock_bench: %s\n", why.what());
+  return 1;
+}

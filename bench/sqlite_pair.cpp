@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "cases.hpp"
+#include "compare.hpp"
+#include "machine.hpp"
+
+#include <interlock/client.hpp>
+
+#if INTERLOCK_WITH_SQLITE
+#include "raw_sqlite.hpp"
+#include "store_statements.hpp"
+#endif
+
+namespace bench {
+
+#if INTERLOCK_WITH_SQLITE
+namespace {
+
+constexpr const char* name = "orders/42";
+
+// The median of single pairs: a checkpoint in one of some thousand is not what a caller waits for.
+template <class Pair>
+double median_pair(double seconds, Pair pair) {
+  std::vector<double> each;
+  each.reserve(1 << 16);
+  for (const double end = now() + seconds; now() < end;) {
+    const double before = now();
+    pair();
+    each.push_back(now() - before);
+  }
+  return median(std::move(each));
+}
+
+}  // namespace
+
+void sqlite_pair(const settings& with, report& out) {
+  const scratch_folder folder(with.folder);
+  raw_locks raw(folder.file("raw.db"), raw_locks::rows::one_per_name);
+  store_statements own(folder.file("statements.db"));
+  const interlock::client locks("sqlite:" + folder.file("locks.db"));
+
+  std::uint64_t turn = 0;
+  const measure two_statements = [&] {
+    return median_pair(with.seconds, [&] {
+      ++turn;
+      raw.insert(name, turn, static_cast<std::int64_t>(turn));
+      raw.remove(name, turn);
+    });
+  };
+  const measure candidate = [&] { return median_pair(with.seconds, [&] { const auto held = locks.acquire(name); }); };
+  const measure same_statements = [&] { return median_pair(with.seconds, [&] { own.pair(name); }); };
+
+  out.add(compare(with, two_statements, candidate)
+              .against(1.3, {.name = "sqlite-pair", .what = "acquire + release, p50, against an insert and a delete"}));
+  out.add(compare(with, same_statements, candidate)
+              .against(0, {.name = "sqlite-pair/own",
+                           .what = "acquire + release, p50, against the very statements the store runs"}));
+}
+#else
+void sqlite_pair(const settings&, report& out) { out.skip("sqlite-pair", no_sqlite); }
+#endif
+
+}  // namespace bench
