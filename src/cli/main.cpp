@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands.hpp"
+#include "cli/demo.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/help.hpp"
+#include "cli/store.hpp"
+#include "cli/words.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace interlock::cli {
+namespace {
+
+// A caller may have closed some of the three. Then our own descriptors must not land there: a message for people would
+// end up in the lock file. Close-on-exec, so that the command finds them as the caller left them.
+void fill_standard_descriptors() {
+  for (int fd = ::open("/dev/null", O_RDWR | O_CLOEXEC); fd >= 0; fd = ::open("/dev/null", O_RDWR | O_CLOEXEC))
+    if (fd > STDERR_FILENO) {
+      ::close(fd);
+      return;
+    }
+}
+
+#if __has_include("cli/demo_acts.hpp")
+std::string own_path() {
+  std::array<char, 4096> path{};
+  const auto size = ::readlink("/proc/self/exe", path.data(), path.size());
+  return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "interlock";
+}
+
+int demo_command() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool color = ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+  return run_demo({.color = color, .self = own_path()});
+}
+int demo_actor(int argc, char** argv) { return run_demo_actor({argv + 2, argv + argc}); }
+#else
+int demo_command() { return say("this build has no demo"), exit_unavailable; }
+int demo_actor(int, char**) { return demo_command(); }
+#endif
+
+int dispatch(const arguments& got) {
+  if (got.help) return print(help_for(got.what)), exit_ok;
+  switch (got.what) {
+    case verb::run:
+    case verb::try_:
+      return run_command(got);
+    case verb::ls:
+      return ls_command(got);
+    case verb::show:
+      return show_command(got);
+    case verb::break_:
+      return break_command(got);
+    case verb::doctor:
+      return doctor_command(got);
+    case verb::demo:
+      return demo_command();
+    case verb::version:
+      return version_command(got);
+    case verb::help:
+      return help_command(got);
+  }
+  return exit_usage;
+}
+
+int command_line(int argc, char** argv) {
+  if (argc >= 2 && std::string_view(argv[1]) == "demo-actor") return demo_actor(argc, argv);
+  const auto got = parse_arguments(argc, argv);
+  if (!got) return report(got.error());
+  if (argc == 1) {
+    say("no verb given\n" + std::string(help_overview()));
+    return exit_usage;
+  }
+  return dispatch(*got);
+}
+
+}  // namespace
+}  // namespace interlock::cli
+
+int main(int argc, char** argv) {
+  using namespace interlock;
+  cli::fill_standard_descriptors();
+  try {
+    return cli::command_line(argc, argv);
+  } catch (const lock_error& error) {
+    return cli::report(error.why());
+  } catch (const std::exception& error) {
+    cli::say(cli::safe(error.what()));
+    return cli::exit_nothing;
+  }
+}
