@@ -2,9 +2,9 @@
 #include "backends/sqlite/ledger.hpp"
 
 #include "backends/sqlite/micros.hpp"
+#include "backends/sqlite/rows.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace interlock::inline v1::sqlite_store {
 
@@ -80,28 +80,12 @@ bool ledger::load_rows() {
   int code = rows.step();
   if (code == SQLITE_ROW && rows.integer(0) == 0) {
     has_header_ = true;
-    book_.reset(static_cast<std::uint32_t>(rows.integer(3)), static_cast<std::uint64_t>(rows.integer(1)),
-                static_cast<std::uint64_t>(rows.integer(4)));
+    read_header(rows, book_);
     code = rows.step();
   }
   for (; code == SQLITE_ROW; code = rows.step()) {
-    const auto secret = rows.bytes(5);
-    std::array<std::byte, 16> raw{};
-    if (secret.size() != raw.size() || !has_header_) return check(SQLITE_CORRUPT, "make sense of a claim");
-    std::memcpy(raw.data(), secret.data(), raw.size());
-    auto& one = book_.claims().emplace_back();
-    one.secret = claim_secret(raw);
-    one.seq = static_cast<std::uint64_t>(rows.integer(0));
-    one.token = static_cast<std::uint64_t>(rows.integer(1));
-    one.since = from_micros(rows.integer(2));
-    one.is = static_cast<book_claim::state>(rows.integer(6));
-    one.mode = static_cast<lock_mode>(rows.integer(7));
-    one.weight = static_cast<std::uint32_t>(rows.integer(8));
-    one.tokens = static_cast<std::uint32_t>(rows.integer(9));
-    one.ends = from_micros(rows.integer(10));
-    one.evicted = rows.integer(12) != 0;
-    one.upgrading = rows.integer(13) != 0;
-    extra_.push_back({rows.integer(0), rows.integer(14), rows.integer(11)});
+    if (!has_header_ || !read_claim(rows, book_)) return check(SQLITE_CORRUPT, "make sense of a claim");
+    extra_.push_back({rows.integer(0), rows.integer(8), rows.integer(7)});
   }
   return check(code, "read a name's claims");
 }
@@ -130,8 +114,19 @@ std::optional<failure> ledger::pardon() noexcept {
   return std::exchange(broken_, std::nullopt);
 }
 
+// A holder that asks hears that it holds, and every hearing must move the end: discard() relies on it.
+void ledger::mark_heard(const claim& own) {
+  for (auto& one : book_.claims()) {
+    if (one.secret != own.secret || one.is != book_claim::state::held || one.unsaved != book_claim::change::none)
+      continue;
+    one.ends += std::chrono::microseconds(1);
+    one.unsaved = book_claim::change::altered;
+  }
+}
+
 void ledger::save(std::string_view name, const claim* own, instant now) {
-  note_news(name, own);
+  note_news(name, own, now);
+  if (own != nullptr) mark_heard(*own);
   bool good = save_header(name, now);
   for (const auto seq : book_.removed()) good = good && remove(name, seq);
   for (const auto& one : book_.claims()) {
@@ -154,7 +149,7 @@ bool ledger::save_header(std::string_view name, instant now) {
     if (!check(sql_.set_generation.run(), "open a generation of tokens")) return false;
     generation_ = generation;
   }
-  auto& put = sql_.put_header;
+  auto& put = has_header_ ? sql_.alter_header : sql_.add_header;
   if (!ready(put)) return false;
   put.blob(1, name);
   put.integer(2, static_cast<std::int64_t>(book_.token()));
@@ -165,21 +160,6 @@ bool ledger::save_header(std::string_view name, instant now) {
 }
 
 namespace {
-// ?1 to ?13 of add_claim and of alter_claim, which ignores the secret.
-void bind_claim(statement& to, std::string_view name, const book_claim& one, std::int64_t lease) noexcept {
-  to.blob(1, name);
-  to.integer(2, static_cast<std::int64_t>(one.seq));
-  to.integer(3, static_cast<std::int64_t>(one.token));
-  to.integer(4, micros_down(one.since));
-  to.integer(6, static_cast<int>(one.is));
-  to.integer(7, static_cast<int>(one.mode));
-  to.integer(8, one.weight);
-  to.integer(9, one.tokens);
-  to.integer(10, micros_up(one.ends));
-  to.integer(11, lease);
-  to.integer(12, one.evicted ? 1 : 0);
-  to.integer(13, one.upgrading ? 1 : 0);
-}
 std::int64_t lease_of(const book_claim& one, const claim& own) noexcept {
   if (one.is == book_claim::state::tomb) return std::max(own.lease, core::tomb_time).count();
   return own.lease.count();
@@ -189,14 +169,10 @@ std::int64_t lease_of(const book_claim& one, const claim& own) noexcept {
 bool ledger::insert(std::string_view name, const book_claim& one, const claim& own) {
   auto& add = sql_.add_claim;
   if (!ready(add)) return false;
-  const auto& origin = own.origin != nullptr ? *own.origin : own_origin_;
   bind_claim(add, name, one, lease_of(one, own));
-  add.blob(5, one.secret.bytes());
-  add.integer(14, one.is == book_claim::state::tomb ? 0 : channel_);
-  add.integer(15, origin.pid);
-  add.text(16, origin.host);
-  add.text(17, origin.program);
-  add.text(18, origin.purpose);
+  add.integer(10, one.is == book_claim::state::tomb ? 0 : channel_);
+  add.blob(11, one.secret.bytes());
+  add.text(12, origin_.line_of(own.origin));
   return check(add.run(), "write a claim");
 }
 
@@ -219,7 +195,7 @@ bool ledger::remove(std::string_view name, std::uint64_t seq) {
 }
 
 // The asker's own news is in its answer.
-void ledger::note_news(std::string_view name, const claim* own) {
+void ledger::note_news(std::string_view name, const claim* own, instant now) {
   for (auto& one : news_) {
     if (own != nullptr && own->secret == one.whom) continue;
     const auto seq = static_cast<std::int64_t>(one.seq);
@@ -230,7 +206,7 @@ void ledger::note_news(std::string_view name, const claim* own) {
     out.name = name;
     for (const auto& claim : book_.claims()) {
       if (claim.seq != one.seq) continue;
-      out.since = micros_down(claim.since);
+      out.fresh = claim.since == now;
       out.ends = micros_up(claim.ends);
     }
     out.news = std::move(one);
@@ -238,12 +214,12 @@ void ledger::note_news(std::string_view name, const claim* own) {
 }
 
 void ledger::discard(const notice& told) {
+  if (!told.fresh) return;  // it held before, and its lease protects what it may have started
   change(told.name, nullptr, [&](core::claim_book& book, instant now, core::claim_book::news& out) {
     for (const auto& one : book.claims()) {
-      // Whoever has heard of a grant has heard it from an enter or a look, and those move the end. An upgraded
-      // holder was granted earlier: its lease protects what it may have started.
-      const bool unheard = one.is == book_claim::state::held && one.token == told.news.as.token &&
-                           micros_down(one.since) == told.since && micros_up(one.ends) == told.ends;
+      // Whoever has heard of a grant has heard it from an enter or a look, and those move the end.
+      const bool unheard =
+          one.is == book_claim::state::held && one.token == told.news.as.token && micros_up(one.ends) == told.ends;
       if (one.seq != told.news.seq || !unheard) continue;
       book.discard(one.seq, now, out);
       break;

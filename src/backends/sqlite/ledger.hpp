@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/sqlite/connection.hpp"
+#include "backends/sqlite/rows.hpp"
 #include "backends/sqlite/statements.hpp"
 #include "backends/sqlite/store_file.hpp"
 #include "core/claim_book.hpp"
@@ -28,7 +29,8 @@ struct notice {
   core::book_news news{};
   std::int64_t channel = 0;
   std::string name{};
-  std::int64_t since = 0, ends = 0;  ///< as granted
+  bool fresh = false;     ///< a waiter that was granted, not a holder that was upgraded
+  std::int64_t ends = 0;  ///< as granted
 };
 
 /// The books of all names, in one file. One thread at a time.
@@ -112,11 +114,12 @@ class ledger {
   bool load(std::string_view name);
   bool load_rows();
   void save(std::string_view name, const claim* own, instant now);
+  void mark_heard(const claim& own);
   bool save_header(std::string_view name, instant now);
   bool insert(std::string_view name, const core::book_claim& one, const claim& own);
   bool update(std::string_view name, const core::book_claim& one, const claim* own);
   bool remove(std::string_view name, std::uint64_t seq);
-  void note_news(std::string_view name, const claim* own);
+  void note_news(std::string_view name, const claim* own, instant now);
   void note_log(int pages) noexcept;
   bool start_fresh();
   bool check(int code, std::string_view doing);
@@ -137,7 +140,7 @@ class ledger {
   durability wish_;
   const time_source& time_;
   std::int64_t channel_;
-  claim_origin own_origin_;
+  origin_text origin_;
 
   std::string boot_;
   std::int64_t generation_ = 0;

@@ -16,7 +16,7 @@ ledger::ledger(std::unique_ptr<connection> db, store_file file, settings with)
       wish_(with.wish),
       time_(*with.time),
       channel_(with.channel),
-      own_origin_(std::move(with.origin)) {
+      origin_(std::move(with.origin)) {
   // Instead of SQLite's own: that one folds the log on the thread of whoever happened to commit.
   sqlite3_wal_hook(
       db_->raw(),

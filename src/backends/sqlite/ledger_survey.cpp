@@ -2,13 +2,9 @@
 // Reading without changing, and forgetting what nobody needs.
 #include "backends/sqlite/ledger.hpp"
 #include "backends/sqlite/micros.hpp"
-
-#include <algorithm>
-#include <cstring>
+#include "backends/sqlite/rows.hpp"
 
 namespace interlock::inline v1::sqlite_store {
-
-using core::book_claim;
 
 namespace {
 
@@ -35,33 +31,6 @@ range range_of(const survey_query& what) {
   return out;
 }
 
-claim_secret secret_of(std::string_view bytes) noexcept {
-  std::array<std::byte, 16> raw{};
-  std::memcpy(raw.data(), bytes.data(), std::min(bytes.size(), raw.size()));
-  return claim_secret(raw);
-}
-
-void read_claim(const statement& row, core::claim_book& into) {
-  auto& one = into.claims().emplace_back();
-  one.seq = static_cast<std::uint64_t>(row.integer(1));
-  one.token = static_cast<std::uint64_t>(row.integer(2));
-  one.since = from_micros(row.integer(3));
-  one.secret = secret_of(row.bytes(6));
-  one.is = static_cast<book_claim::state>(row.integer(7));
-  one.mode = static_cast<lock_mode>(row.integer(8));
-  one.weight = static_cast<std::uint32_t>(row.integer(9));
-  one.tokens = static_cast<std::uint32_t>(row.integer(10));
-  one.ends = from_micros(row.integer(11));
-  one.evicted = row.integer(12) != 0;
-  one.upgrading = row.integer(13) != 0;
-  auto from = std::make_shared<core::claim_source>();
-  from->origin.pid = row.integer(14);
-  from->origin.host = row.bytes(15);
-  from->origin.program = row.bytes(16);
-  from->origin.purpose = row.bytes(17);
-  one.from = std::move(from);
-}
-
 }  // namespace
 
 result<survey_page> ledger::survey(const survey_query& what) {
@@ -86,14 +55,13 @@ result<survey_page> ledger::survey(const survey_query& what) {
   };
   int code = rows.step();
   for (; code == SQLITE_ROW; code = rows.step()) {
-    if (rows.integer(1) != 0) {
-      read_claim(rows, book);
-      continue;
+    if (rows.integer(0) != 0) {
+      if (read_claim(rows, book)) book.claims().back().from = read_origin(rows.bytes(11));
+      continue;  // what cannot be read cannot be shown
     }
     if (!close_book()) break;
-    name = rows.bytes(0);
-    book.reset(static_cast<std::uint32_t>(rows.integer(4)), static_cast<std::uint64_t>(rows.integer(2)),
-               static_cast<std::uint64_t>(rows.integer(5)));
+    name = rows.bytes(10);
+    read_header(rows, book);
   }
   if (code == SQLITE_DONE) close_book();
   rows.reset();

@@ -1,27 +1,19 @@
--- One clustered table, so that entering or leaving an idle name dirties one page. Row seq 0 of a name is its header:
--- capacity, token (the last one given) and last_seq go on from there. Rows seq > 0 are its claims in order of arrival.
+-- One clustered table, so that entering or leaving an idle name dirties one page; few columns, because every change
+-- reads and writes them all. Row seq 0 of a name is its header, rows seq > 0 are its claims in order of arrival.
 -- Instants are microseconds of the boot clock; they mean nothing under another boot id.
 create table book(
-  name      blob    not null,
-  seq       integer not null,
-  token     integer not null,
-  since     integer not null,  -- header: last written; claim: granted, or queued
-  capacity  integer,
-  last_seq  integer,
-  secret    blob,
-  state     integer,           -- 0 waiting, 1 held, 2 tombstone
-  mode      integer,           -- 0 exclusive, 1 shared
-  weight    integer,
-  tokens    integer,
-  ends      integer,
-  lease     integer,           -- milliseconds
-  evicted   integer,
-  upgrading integer,
-  channel   integer,           -- socket to wake, 0: none
-  pid       integer,
-  host      text,
-  program   text,
-  purpose   text,
+  name    blob    not null,
+  seq     integer not null,
+  token   integer not null,  -- header: the last one given; claim: the first of its own
+  since   integer not null,  -- header: last written; claim: granted, or queued
+  weight  integer not null,  -- header: capacity
+  tokens  integer not null,  -- header: seq of the last claim; claim: how many it has reserved
+  flags   integer,           -- 0 waiting, 1 held, 2 tombstone; + 4 shared, + 8 evicted, + 16 upgrading
+  ends    integer,
+  lease   integer,           -- milliseconds
+  channel integer,           -- socket to wake, 0: none
+  secret  blob,
+  origin  text,              -- pid, host, program, purpose, a line each
   primary key(name, seq)
 ) strict, without rowid;
 

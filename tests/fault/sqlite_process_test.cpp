@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// Other processes that write for long, die, or stop listening.
+#include "support/sqlite_harness.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <fstream>
+
+namespace interlock::test {
+namespace {
+
+using kind = standing::kind;
+using clock_now = std::chrono::steady_clock;
+
+struct sqlite_process_test : testing::Test {
+  scratch_folder folder;
+
+  /// A process that queues for `name` and then sits there; returns when it is in the queue.
+  pid_t waiting_process(const std::string& name) const {
+    int ready[2];
+    if (pipe(ready) != 0) return -1;
+    const pid_t child = fork();
+    if (child == 0) {
+      sqlite_client own(folder.file());
+      const auto got = own.enter(make_claim(name));
+      const char mark = got && got->is == kind::waiting ? 'w' : '?';
+      if (write(ready[1], &mark, 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    char mark = 0;
+    const bool good = read(ready[0], &mark, 1) == 1 && mark == 'w';
+    close(ready[0]);
+    close(ready[1]);
+    return good ? child : -1;
+  }
+  static void kill_hard(pid_t who) {
+    kill(who, SIGKILL);
+    waitpid(who, nullptr, 0);
+  }
+  std::int64_t claims() const { return raw_database(folder.file()).number("select count(*) from book where seq > 0"); }
+};
+
+TEST_F(sqlite_process_test, waiters_killed_in_the_queue_cost_the_next_one_nothing) {
+  std::vector<pid_t> doomed;
+  sqlite_client holder(folder.file());
+  const auto first = make_claim("n");
+  ASSERT_GT(holder.take(first), 0U);
+  for (int i = 0; i < 3; ++i) doomed.push_back(waiting_process("n"));
+  for (const auto one : doomed) ASSERT_GT(one, 0);
+  sqlite_client live(folder.file());
+  const auto last = make_claim("n");
+  ASSERT_EQ(live.enter(last)->ahead, 3U);
+  for (const auto one : doomed) kill_hard(one);
+
+  ASSERT_EQ(*holder.leave(first), departure::released);
+  EXPECT_TRUE(live.events.grant_of(last.secret)) << "their leases were 30 s";
+  EXPECT_EQ(claims(), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.file() + "-wake"), {}), 2)
+      << "what was left of their sockets is removed";
+}
+
+TEST_F(sqlite_process_test, a_process_killed_while_holding_keeps_its_lease_and_no_more) {
+  const pid_t child = fork();
+  if (child == 0) {
+    sqlite_client own(folder.file());
+    if (own.take(make_claim("n", 700ms)) == 0) _exit(1);
+    raise(SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  sqlite_client next(folder.file());
+  const auto mine = make_claim("n");
+  const auto got = next.enter(mine);
+  ASSERT_EQ(got->is, kind::waiting);
+  EXPECT_LE(got->look_again_in, 701ms);
+  std::this_thread::sleep_for(got->look_again_in + 5ms);
+  EXPECT_EQ(next.look(mine)->is, kind::held);
+}
+
+TEST_F(sqlite_process_test, a_grant_that_somebody_has_heard_of_is_never_discarded) {
+  // Alive, but its socket is gone: the next one finds it "dead" right after it has learned of its grant by looking.
+  sqlite_client holder(folder.file()), unlucky(folder.file()), third(folder.file());
+  const auto first = make_claim("n"), second = make_claim("n"), last = make_claim("n");
+  ASSERT_GT(holder.take(first), 0U);
+  ASSERT_EQ(unlucky.enter(second)->is, kind::waiting);
+  ASSERT_EQ(third.enter(last)->is, kind::waiting);
+  ASSERT_EQ(*third.leave(last), departure::left);
+  raw_database raw(folder.file());
+  raw.run("update book set flags = 1, token = token + 7 where seq = 2");
+  raw.run("delete from book where seq = 1");
+  ASSERT_EQ(unlucky.look(second)->is, kind::held);
+  EXPECT_EQ(third.take(make_claim("n")), 0U);
+  EXPECT_EQ(unlucky.look(second)->is, kind::held);
+}
+
+TEST_F(sqlite_process_test, a_waiter_whose_socket_vanished_loses_its_place_but_never_a_hold) {
+  sqlite_client holder(folder.file()), deaf(folder.file());
+  const auto first = make_claim("n"), second = make_claim("n");
+  ASSERT_GT(holder.take(first), 0U);
+  ASSERT_EQ(deaf.enter(second)->is, kind::waiting);
+  raw_database(folder.file()).run("update book set channel = 12345 where seq = 2");
+  ASSERT_EQ(*holder.leave(first), departure::released);
+  EXPECT_EQ(deaf.look(second)->is, kind::gone);
+  EXPECT_GT(holder.take(make_claim("n")), 0U);
+}
+
+TEST_F(sqlite_process_test, a_dead_reader_that_waits_to_upgrade_keeps_its_lease) {
+  // What it read it may still act upon, or its children may.
+  sqlite_client a(folder.file()), b(folder.file());
+  const auto dead = make_reader("n"), other = make_reader("n");
+  ASSERT_GT(a.take(dead), 0U);
+  ASSERT_GT(b.take(other), 0U);
+  ASSERT_EQ(a.convert(dead, lock_mode::exclusive, lock_capacity, entry::queue)->is, kind::waiting);
+  raw_database(folder.file()).run("update book set channel = 12345 where seq = 1");
+  ASSERT_EQ(*b.leave(other), departure::released);
+  EXPECT_EQ(b.take(make_claim("n")), 0U);
+  EXPECT_EQ(a.look(dead)->is, kind::held);
+}
+
+TEST_F(sqlite_process_test, a_removed_socket_folder_says_nothing_about_who_is_alive) {
+  sqlite_client holder(folder.file()), waiter(folder.file());
+  const auto first = make_claim("n"), second = make_claim("n");
+  ASSERT_GT(holder.take(first), 0U);
+  ASSERT_EQ(waiter.enter(second)->is, kind::waiting);
+  std::filesystem::remove_all(folder.file() + "-wake");
+  ASSERT_EQ(*holder.leave(first), departure::released);
+  EXPECT_EQ(waiter.look(second)->is, kind::held);
+}
+
+TEST_F(sqlite_process_test, strange_datagrams_are_ignored) {
+  sqlite_client a(folder.file()), b(folder.file());
+  const auto first = make_claim("n"), second = make_claim("n");
+  ASSERT_GT(a.take(first), 0U);
+  ASSERT_EQ(b.enter(second)->is, kind::waiting);
+  const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  for (const auto& one : std::filesystem::directory_iterator(folder.file() + "-wake")) {
+    sockaddr_un where{.sun_family = AF_UNIX, .sun_path = {}};
+    one.path().string().copy(where.sun_path, sizeof where.sun_path - 1);
+    for (const std::string& text :
+         {std::string(), std::string("hello"), std::string(48, '\xff'), std::string(500, 'x')})
+      sendto(fd, text.data(), text.size(), 0, reinterpret_cast<const sockaddr*>(&where), sizeof where);
+  }
+  close(fd);
+  ASSERT_EQ(*a.leave(first), departure::released);
+  EXPECT_TRUE(b.events.grant_of(second.secret));
+  EXPECT_EQ(b.events.count(), 1U);
+}
+
+TEST_F(sqlite_process_test, grants_that_overflow_a_slow_readers_socket_arrive_all_the_same) {
+  sqlite_client holder(folder.file());
+  struct slow_loop final : reactor {  // reads only when told to
+    void post(unique_function<void()>) override {}
+    subscription when_readable(int, std::function<void()> ready) override {
+      read = std::move(ready);
+      return {};
+    }
+    std::function<void()> read;
+  } loop;
+  recorder events;
+  const auto url = file_url(folder.file());
+  const client_options options;
+  auto slow =
+      sqlite_store::open_sqlite({.url = url, .options = options, .time = real_time(), .events = events, .loop = loop});
+  ASSERT_TRUE(slow);
+  std::vector<std::string> names;
+  for (int i = 0; i < 30; ++i) names.push_back("n" + std::to_string(i));
+  std::vector<claim> held, waiting;
+  for (const auto& name : names) {
+    held.push_back(make_claim(name));
+    waiting.push_back(make_claim(name));
+    ASSERT_GT(holder.take(held.back()), 0U);
+    (*slow)->enter(waiting.back(), entry::queue, inline_work::if_brief, [](result<standing>) {});
+  }
+  for (const auto& one : held) ASSERT_EQ(*holder.leave(one), departure::released);
+  const auto until = clock_now::now() + 5s;
+  while (events.count() < names.size() && clock_now::now() < until) {
+    std::this_thread::sleep_for(2ms);
+    loop.read();
+  }
+  EXPECT_EQ(events.count(), names.size());
+  (*slow)->close();
+}
+
+TEST_F(sqlite_process_test, a_busy_file_does_not_hold_the_caller_and_order_is_kept) {
+  sqlite_client a(folder.file());
+  raw_database writer(folder.file());
+  writer.run("begin immediate");
+  const auto mine = make_claim("n");
+  std::promise<result<standing>> entered;
+  std::promise<result<departure>> left;
+  const auto start = clock_now::now();
+  a.store->enter(mine, entry::queue, inline_work::if_brief,
+                 [&](result<standing> got) { entered.set_value(std::move(got)); });
+  a.store->leave(mine, finality::answered, inline_work::if_brief,
+                 [&](result<departure> got) { left.set_value(std::move(got)); });
+  EXPECT_LT(clock_now::now() - start, 500ms);
+  auto answer = entered.get_future();
+  EXPECT_EQ(answer.wait_for(100ms), std::future_status::timeout);
+  writer.run("commit");
+  ASSERT_EQ(answer.wait_for(5s), std::future_status::ready);
+  EXPECT_EQ(answer.get()->is, kind::held);
+  EXPECT_EQ(*left.get_future().get(), departure::released);
+}
+
+TEST_F(sqlite_process_test, a_file_kept_busy_longer_than_ones_patience_is_unavailable_and_nothing_happens_later) {
+  client_options options;
+  options.patience = 200ms;
+  sqlite_client a(folder.file(), real_time(), options);
+  raw_database writer(folder.file());
+  writer.run("begin immediate");
+  const auto got = a.enter(make_claim("n"));
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().kind(), errc::unavailable);
+  writer.run("commit");
+  EXPECT_EQ(claims(), 0);
+}
+
+TEST_F(sqlite_process_test, surveys_do_not_wait_for_a_writer) {
+  sqlite_client a(folder.file());
+  ASSERT_GT(a.take(make_claim("n")), 0U);
+  raw_database writer(folder.file());
+  writer.run("begin immediate");
+  const auto page = a.survey({});
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->locks.size(), 1U);
+  writer.run("commit");
+}
+
+TEST_F(sqlite_process_test, close_returns_promptly_while_the_worker_waits_and_answers_what_was_asked) {
+  sqlite_client a(folder.file());
+  raw_database writer(folder.file());
+  writer.run("begin immediate");
+  std::atomic<int> closed{0};
+  const auto mine = make_claim("n");
+  for (int i = 0; i < 3; ++i)
+    a.store->enter(mine, entry::queue, inline_work::never, [&](result<standing> got) {
+      if (!got && got.error() == errc::closed) ++closed;
+    });
+  std::this_thread::sleep_for(20ms);
+  const auto start = clock_now::now();
+  a.store->close();
+  EXPECT_LT(clock_now::now() - start, 500ms);
+  EXPECT_EQ(closed.load(), 3);
+  bool refused = false;
+  a.store->enter(mine, entry::queue, inline_work::if_brief,
+                 [&](result<standing> got) { refused = !got && got.error() == errc::closed; });
+  EXPECT_TRUE(refused);
+  writer.run("commit");
+  EXPECT_EQ(claims(), 0);
+}
+
+TEST_F(sqlite_process_test, many_processes_make_one_store_of_a_new_file) {
+  std::vector<pid_t> all;
+  for (int i = 0; i < 6; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      sqlite_client own(folder.file());
+      if (own.refused) _exit(1);
+      for (int round = 0; round < 20; ++round) {
+        const auto mine = make_claim("counter");
+        auto got = own.enter(mine);
+        if (!got) _exit(2);
+        if (got->is == kind::waiting && !own.events.grant_of(mine.secret)) _exit(3);
+        int value = 0;
+        std::ifstream(folder.file("count")) >> value;
+        std::ofstream(folder.file("count")) << value + 1;
+        if (*own.leave(mine) != departure::released) _exit(4);
+      }
+      own.store->close();
+      _exit(0);
+    }
+    all.push_back(child);
+  }
+  for (const auto child : all) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+  }
+  int value = 0;
+  std::ifstream(folder.file("count")) >> value;
+  EXPECT_EQ(value, 120);
+  EXPECT_EQ(claims(), 0);
+}
+
+TEST_F(sqlite_process_test, a_long_path_is_reached_through_the_folders_descriptor) {
+  std::string deep = folder.path();
+  for (int i = 0; i < 6; ++i) deep += "/" + std::string(40, 'd');
+  std::filesystem::create_directories(deep);
+  sqlite_client a(deep + "/locks.db"), b(deep + "/locks.db");
+  ASSERT_FALSE(a.refused) << a.refused->message();
+  EXPECT_TRUE(a.store->traits().push) << a.store->traits().caveat;
+  const auto first = make_claim("n"), second = make_claim("n");
+  ASSERT_GT(a.take(first), 0U);
+  ASSERT_EQ(b.enter(second)->is, kind::waiting);
+  ASSERT_EQ(*a.leave(first), departure::released);
+  EXPECT_TRUE(b.events.grant_of(second.secret));
+}
+
+}  // namespace
+}  // namespace interlock::test
