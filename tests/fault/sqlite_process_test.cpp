@@ -19,42 +19,47 @@ using clock_now = std::chrono::steady_clock;
 struct sqlite_process_test : testing::Test {
   scratch_folder folder;
 
-  /// A process that queues for `name` and then sits there; returns when it is in the queue.
-  pid_t waiting_process(const std::string& name) const {
-    int ready[2];
-    if (pipe(ready) != 0) return -1;
-    const pid_t child = fork();
-    if (child == 0) {
-      sqlite_client own(folder.file());
-      const auto got = own.enter(make_claim(name));
-      const char mark = got && got->is == kind::waiting ? 'w' : '?';
-      if (write(ready[1], &mark, 1) != 1) _exit(1);
+  /// A process that will queue for a name when told to and then sit there. Made while this one has no other threads:
+  /// thread sanitizer wants it so.
+  struct doomed_waiter {
+    explicit doomed_waiter(const std::string& file) {
+      if (pipe(order) != 0 || pipe(report) != 0) throw std::runtime_error("no pipe");
+      pid = fork();
+      if (pid != 0) return;
+      char mark = 0;
+      if (read(order[0], &mark, 1) != 1) _exit(1);
+      sqlite_client own(file);
+      const auto got = own.enter(make_claim("n"));
+      mark = got && got->is == kind::waiting ? 'w' : '?';
+      if (write(report[1], &mark, 1) != 1) _exit(1);
       for (;;) pause();
     }
-    char mark = 0;
-    const bool good = read(ready[0], &mark, 1) == 1 && mark == 'w';
-    close(ready[0]);
-    close(ready[1]);
-    return good ? child : -1;
-  }
-  static void kill_hard(pid_t who) {
-    kill(who, SIGKILL);
-    waitpid(who, nullptr, 0);
-  }
+    bool queue() const {
+      char mark = 'q';
+      return write(order[1], &mark, 1) == 1 && read(report[0], &mark, 1) == 1 && mark == 'w';
+    }
+    void kill_hard() const {
+      kill(pid, SIGKILL);
+      waitpid(pid, nullptr, 0);
+      for (const int fd : {order[0], order[1], report[0], report[1]}) close(fd);
+    }
+    pid_t pid = -1;
+    int order[2]{}, report[2]{};
+  };
   std::int64_t claims() const { return raw_database(folder.file()).number("select count(*) from book where seq > 0"); }
 };
 
 TEST_F(sqlite_process_test, waiters_killed_in_the_queue_cost_the_next_one_nothing) {
-  std::vector<pid_t> doomed;
+  const std::vector<doomed_waiter> doomed{doomed_waiter(folder.file()), doomed_waiter(folder.file()),
+                                          doomed_waiter(folder.file())};
   sqlite_client holder(folder.file());
   const auto first = make_claim("n");
   ASSERT_GT(holder.take(first), 0U);
-  for (int i = 0; i < 3; ++i) doomed.push_back(waiting_process("n"));
-  for (const auto one : doomed) ASSERT_GT(one, 0);
+  for (const auto& one : doomed) ASSERT_TRUE(one.queue());
   sqlite_client live(folder.file());
   const auto last = make_claim("n");
   ASSERT_EQ(live.enter(last)->ahead, 3U);
-  for (const auto one : doomed) kill_hard(one);
+  for (const auto& one : doomed) one.kill_hard();
 
   ASSERT_EQ(*holder.leave(first), departure::released);
   EXPECT_TRUE(live.events.grant_of(last.secret)) << "their leases were 30 s";
