@@ -117,7 +117,8 @@ std::optional<failure> ledger::pardon() noexcept {
 // A holder that asks hears that it holds, and every hearing must move the end: discard() relies on it.
 void ledger::mark_heard(const claim& own) {
   for (auto& one : book_.claims()) {
-    if (one.secret != own.secret || one.is != book_claim::state::held || one.unsaved != book_claim::change::none)
+    if (one.secret != own.secret || one.is != book_claim::state::held || one.evicted ||
+        one.unsaved != book_claim::change::none)
       continue;
     one.ends += std::chrono::microseconds(1);
     one.unsaved = book_claim::change::altered;
