@@ -34,12 +34,13 @@ void goes(void* block) {
 
 extern "C" {
 
-// The GNU C library's own names for what we stand in front of.
+// The GNU C library's own names for what we stand in front of. NOLINTBEGIN(readability-identifier-naming)
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* block, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 void __libc_free(void* block);
+// NOLINTEND(readability-identifier-naming)
 
 void* malloc(std::size_t size) noexcept { return came(__libc_malloc(size)); }
 void* calloc(std::size_t count, std::size_t size) noexcept { return came(__libc_calloc(count, size)); }
