@@ -7,7 +7,7 @@
 
 #if INTERLOCK_WITH_SQLITE
 #include "raw_sqlite.hpp"
-#include "store_statements.hpp"
+#include "recorded_pair.hpp"
 #endif
 
 namespace bench {
@@ -35,7 +35,7 @@ double median_pair(double seconds, Pair pair) {
 void sqlite_pair(const settings& with, report& out) {
   const scratch_folder folder(with.folder);
   raw_locks raw(folder.file("raw.db"), raw_locks::rows::one_per_name);
-  store_statements own(folder.file("statements.db"));
+  recorded_pair recorded(folder.file("recorded.db"));
   const interlock::client locks("sqlite:" + folder.file("locks.db"));
 
   std::uint64_t turn = 0;
@@ -47,13 +47,14 @@ void sqlite_pair(const settings& with, report& out) {
     });
   };
   const measure candidate = [&] { return median_pair(with.seconds, [&] { const auto held = locks.acquire(name); }); };
-  const measure same_statements = [&] { return median_pair(with.seconds, [&] { own.pair(name); }); };
+  const measure same_statements = [&] { return median_pair(with.seconds, [&] { recorded.play(); }); };
 
   out.add(compare(with, two_statements, candidate)
               .against(1.3, {.name = "sqlite-pair", .what = "acquire + release, p50, against an insert and a delete"}));
   out.add(compare(with, same_statements, candidate)
               .against(0, {.name = "sqlite-pair/own",
-                           .what = "acquire + release, p50, against the very statements the store runs"}));
+                           .what = "acquire + release, p50, against the very statements the store runs",
+                           .note = std::to_string(recorded.length()) + " statements"}));
 }
 #else
 void sqlite_pair(const settings&, report& out) { out.skip("sqlite-pair", no_sqlite); }
