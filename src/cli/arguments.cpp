@@ -20,9 +20,9 @@ namespace interlock::cli {
 namespace {
 
 constexpr unsigned of(std::same_as<verb> auto... which) { return ((1U << static_cast<unsigned>(which)) | ...); }
-constexpr unsigned runs = of(verb::run, verb::try_);
+constexpr unsigned runs = of(verb::run, verb::attempt);
 constexpr unsigned lists = of(verb::ls, verb::show);
-constexpr unsigned stores = runs | lists | of(verb::break_, verb::doctor);
+constexpr unsigned stores = runs | lists | of(verb::evict, verb::doctor);
 constexpr unsigned every = (1U << verb_count) - 1;
 
 failure wrong(std::string text) { return failure(errc::invalid_argument, text); }
@@ -43,7 +43,8 @@ result<milliseconds> duration(std::string_view option, std::string_view text, bo
   return *span;
 }
 
-template <class T> std::optional<T> whole_number(std::string_view text) {
+template <class T>
+std::optional<T> whole_number(std::string_view text) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || text.front() == '-') return {};
@@ -73,7 +74,8 @@ result<int> descriptor(std::string_view text) {
   return *fd;
 }
 
-template <class T, class From> result<void> put(std::optional<T>& into, result<From> value) {
+template <class T, class From>
+result<void> put(std::optional<T>& into, result<From> value) {
   if (!value) return value.error();
   into = *value;
   return {};
@@ -92,12 +94,12 @@ struct option {
 };
 
 constexpr std::array options{
-    option{"--force", of(verb::break_), false,
+    option{"--force", of(verb::evict), false,
            [](arguments& a, std::string_view) { return a.force = true, result<void>(); }},
-    option{"--handle", of(verb::break_), true,
+    option{"--handle", of(verb::evict), true,
            [](arguments& a, std::string_view v) { return a.handle = v, result<void>(); }},
     option{"--help", every, false, [](arguments& a, std::string_view) { return a.help = true, result<void>(); }},
-    option{"--json", lists | of(verb::break_, verb::doctor, verb::version), false,
+    option{"--json", lists | of(verb::evict, verb::doctor, verb::version), false,
            [](arguments& a, std::string_view) { return a.json = true, result<void>(); }},
     option{"--lease", runs, true,
            [](arguments& a, std::string_view v) { return put(a.lease, duration("--lease", v, false)); }},
@@ -156,7 +158,7 @@ constexpr word_rule word_rules[verb_count] = {
 result<void> check_words(const arguments& got) {
   const auto& rule = word_rules[static_cast<std::size_t>(got.what)];
   const auto name = str(to_string(got.what));
-  const bool running = got.what == verb::run || got.what == verb::try_;
+  const bool running = got.what == verb::run || got.what == verb::attempt;
   if (got.words.size() < rule.least)
     return wrong(name + " needs " + str(rule.missing) + "; see `interlock help " + name + "`");
   if (got.words.size() > rule.most) {
@@ -173,14 +175,14 @@ result<void> check_words(const arguments& got) {
 }
 
 result<void> check_together(const arguments& got) {
-  if (got.what == verb::run || got.what == verb::try_) {
+  if (got.what == verb::run || got.what == verb::attempt) {
     if (got.command.size() < 2)
       return wrong(str(to_string(got.what)) + " needs a command after \"--\": interlock " + str(to_string(got.what)) +
                    " NAME -- COMMAND [ARGUMENT...]");
     if (got.command.front()[0] == '\0') return wrong("the command after \"--\" is empty");
     if (got.shared && got.permits) return wrong("--shared and --permits exclude each other");
   }
-  if (got.what == verb::break_ && !got.handle)
+  if (got.what == verb::evict && !got.handle)
     return wrong("break needs --handle H, the claim to end: `interlock show NAME` lists them");
   if (got.store && got.what == verb::doctor && !got.words.empty()) return wrong("doctor was given two stores");
   return {};
@@ -231,7 +233,7 @@ result<arguments> parse_arguments(int argc, char** argv) {
       return wrong(str(one->name) + " is no option of `interlock " + str(to_string(got.what)) + "`");
   if (got.help) return got;
 
-  if (got.what == verb::run || got.what == verb::try_) {
+  if (got.what == verb::run || got.what == verb::attempt) {
     if (i < argc) got.command.assign(argv + i + 1, argv + argc + 1);
   } else {
     for (++i; i < argc; ++i) got.words.emplace_back(argv[i]);  // names that begin with a dash

@@ -12,7 +12,8 @@
 
 namespace interlock::cli {
 
-enum class verb : std::uint8_t { run, try_, ls, show, break_, doctor, demo, version, help };
+/// `try` and `break` are words of the language, so they are called after what they do.
+enum class verb : std::uint8_t { run, attempt, ls, show, evict, doctor, demo, version, help };
 inline constexpr std::size_t verb_count = 9;
 inline constexpr std::string_view verb_names[verb_count] = {"run",    "try",  "ls",      "show", "break",
                                                             "doctor", "demo", "version", "help"};

@@ -20,14 +20,10 @@ enum exit_code : int {
 /// Busy and lost are answers of their own; everything a store could not or would not do is "unavailable".
 constexpr exit_code exit_code_of(errc kind) noexcept {
   switch (kind) {
-    case errc::busy:
-      return exit_busy;
-    case errc::lost:
-      return exit_lost;
-    case errc::invalid_argument:
-      return exit_usage;
-    default:
-      return exit_unavailable;
+    case errc::busy: return exit_busy;
+    case errc::lost: return exit_lost;
+    case errc::invalid_argument: return exit_usage;
+    default: return exit_unavailable;
   }
 }
 

@@ -54,7 +54,7 @@ INTERLOCK_SEQUENCER. If the lock is lost, the command gets SIGTERM, then SIGKILL
 lock, even if this program itself was frozen or killed; exit 76. Durations: 250ms, 5s, 2m, 1h.
 )";
 
-constexpr std::string_view try_ = R"(usage: interlock try NAME [OPTION...] -- COMMAND [ARGUMENT...]
+constexpr std::string_view attempt = R"(usage: interlock try NAME [OPTION...] -- COMMAND [ARGUMENT...]
 
 Runs the command if the lock NAME is free now, else exits 75 at once. Options as for `interlock run`, without --wait.
 
@@ -87,7 +87,7 @@ Examples:
   interlock show -- -odd-name
 )";
 
-constexpr std::string_view break_ = R"(usage: interlock break NAME --handle H [--force] [--json] [--store URL]
+constexpr std::string_view evict = R"(usage: interlock break NAME --handle H [--force] [--json] [--store URL]
 
 Ends exactly one claim on NAME. H is what `interlock show NAME` prints, or at least its first six digits.
 Gently, by default: the holder is told to stop, and the lock passes on when its lease is over. With --force it passes on
@@ -134,7 +134,7 @@ Examples:
 std::string_view help_overview() noexcept { return overview; }
 
 std::string_view help_for(verb which) noexcept {
-  constexpr std::string_view texts[verb_count] = {run, try_, ls, show, break_, doctor, demo, version, overview};
+  constexpr std::string_view texts[verb_count] = {run, attempt, ls, show, evict, doctor, demo, version, overview};
   return texts[static_cast<std::size_t>(which)];
 }
 

@@ -29,7 +29,6 @@ void fill_standard_descriptors() {
     }
 }
 
-#if __has_include("cli/demo_acts.hpp")
 std::string own_path() {
   std::array<char, 4096> path{};
   const auto size = ::readlink("/proc/self/exe", path.data(), path.size());
@@ -41,38 +40,25 @@ int demo_command() {
   const bool color = ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
   return run_demo({.color = color, .self = own_path()});
 }
-int demo_actor(int argc, char** argv) { return run_demo_actor({argv + 2, argv + argc}); }
-#else
-int demo_command() { return say("this build has no demo"), exit_unavailable; }
-int demo_actor(int, char**) { return demo_command(); }
-#endif
 
 int dispatch(const arguments& got) {
   if (got.help) return print(help_for(got.what)), exit_ok;
   switch (got.what) {
     case verb::run:
-    case verb::try_:
-      return run_command(got);
-    case verb::ls:
-      return ls_command(got);
-    case verb::show:
-      return show_command(got);
-    case verb::break_:
-      return break_command(got);
-    case verb::doctor:
-      return doctor_command(got);
-    case verb::demo:
-      return demo_command();
-    case verb::version:
-      return version_command(got);
-    case verb::help:
-      return help_command(got);
+    case verb::attempt: return run_command(got);
+    case verb::ls: return ls_command(got);
+    case verb::show: return show_command(got);
+    case verb::evict: return break_command(got);
+    case verb::doctor: return doctor_command(got);
+    case verb::demo: return demo_command();
+    case verb::version: return version_command(got);
+    case verb::help: return help_command(got);
   }
   return exit_usage;
 }
 
 int command_line(int argc, char** argv) {
-  if (argc >= 2 && std::string_view(argv[1]) == "demo-actor") return demo_actor(argc, argv);
+  if (argc >= 2 && std::string_view(argv[1]) == "demo-actor") return run_demo_actor({argv + 2, argv + argc});
   const auto got = parse_arguments(argc, argv);
   if (!got) return report(got.error());
   if (argc == 1) {

@@ -39,9 +39,8 @@ const std::vector<bad_call>& bad_calls() {
       {"control byte in the name", run_with({}, "a\x1b[31mb"), 64, "\\x1b"},
       {"newline in the name", run_with({}, "a\nb"), 64, "control character"},
       {"invalid UTF-8 in the name",
-       run_with({},
-                "a\xff\xfe"
-                "b"),
+       run_with({}, "a\xff\xfe"
+                    "b"),
        64, "not valid UTF-8"},
       {"dots for a name", run_with({}, ".."), 64, "\"..\""},
       {"dots inside a name", run_with({}, "a/../b"), 64, "\"..\""},

@@ -65,7 +65,8 @@ inline bool dead(pid_t pid) { return state_of(pid) == 0 || state_of(pid) == 'Z';
 /// Children of a process by their name (comm).
 std::optional<pid_t> child_named(pid_t parent, std::string_view name);
 
-template <class Predicate> [[nodiscard]] bool eventually(Predicate holds, std::chrono::milliseconds most = 10s) {
+template <class Predicate>
+[[nodiscard]] bool eventually(Predicate holds, std::chrono::milliseconds most = 10s) {
   const auto until = std::chrono::steady_clock::now() + most;
   while (!holds()) {
     if (std::chrono::steady_clock::now() > until) return false;

@@ -76,16 +76,14 @@ TEST_F(listing, is_a_table_for_people) {
 }
 
 TEST_F(listing, shows_no_terminal_tricks_in_names) {
-  auto holder = hold(
-      "a\xc2\x9b"
-      "31m\xe2\x80\xae"
-      "b");
+  auto holder = hold("a\xc2\x9b"
+                     "31m\xe2\x80\xae"
+                     "b");
   const auto got = interlock({"ls"});
   EXPECT_NE(got.out.find("a\\xc2\\x9b31m\\xe2\\x80\\xaeb"), std::string::npos) << got.out;
-  EXPECT_EQ(parsed({"ls", "--json"})["locks"][0]["name"],
-            "a\xc2\x9b"
-            "31m\xe2\x80\xae"
-            "b");
+  EXPECT_EQ(parsed({"ls", "--json"})["locks"][0]["name"], "a\xc2\x9b"
+                                                          "31m\xe2\x80\xae"
+                                                          "b");
 }
 
 class breaking : public listing {};

@@ -136,24 +136,25 @@ class on_terminal : public command_test {
     ::waitpid(std::exchange(pid_, -1), &status, 0);
     return status;
   }
-  std::string seen_;
+  [[nodiscard]] const std::string& seen() const noexcept { return seen_; }
 
  private:
+  std::string seen_;
   int master_ = -1;
   pid_t pid_ = -1;
 };
 
 TEST_F(on_terminal, the_command_can_read_from_it) {
   open({"sh", "-c", "echo ready; read line; echo \"got:$line\""});
-  ASSERT_TRUE(shows("ready")) << seen_;
+  ASSERT_TRUE(shows("ready")) << seen();
   type("hello\n");
-  EXPECT_TRUE(shows("got:hello")) << seen_;
+  EXPECT_TRUE(shows("got:hello")) << seen();
   EXPECT_EQ(wait(), 0);
 }
 
 TEST_F(on_terminal, control_c_ends_the_command_and_us_by_the_same_signal) {
   open({"sh", "-c", "echo ready; exec sleep 20"});
-  ASSERT_TRUE(shows("ready")) << seen_;
+  ASSERT_TRUE(shows("ready")) << seen();
   type("\x03");
   const int status = wait();
   ASSERT_TRUE(WIFSIGNALED(status));
@@ -162,9 +163,9 @@ TEST_F(on_terminal, control_c_ends_the_command_and_us_by_the_same_signal) {
 
 TEST_F(on_terminal, control_z_does_not_hang_what_nobody_could_continue) {
   open({"sh", "-c", "echo ready; sleep 0.5; echo through"});
-  ASSERT_TRUE(shows("ready")) << seen_;
+  ASSERT_TRUE(shows("ready")) << seen();
   type("\x1a");
-  EXPECT_TRUE(shows("through")) << seen_;
+  EXPECT_TRUE(shows("through")) << seen();
   EXPECT_EQ(wait(), 0);
 }
 
