@@ -123,11 +123,16 @@ void claim_machine::wait_until_next_look(instant sent, instant now, const standi
   }
 }
 
+// Whoever asks the clock must find max_hold in it too: the timer that announces it may come late.
+void claim_machine::believe(instant until) noexcept {
+  until_ = terms_.max_hold ? std::min(until, held_since_ + *terms_.max_hold) : until;
+}
+
 claim_machine::step claim_machine::hold(instant until, instant now, const standing& as) {
   phase_ = phase::held;
   last_ = as;
-  until_ = until;
   held_since_ = now;
+  believe(until);
   late_ = 0;
   hinted_ = false;
   return {.news = say::granted};
@@ -137,7 +142,7 @@ claim_machine::step claim_machine::held_answered(instant sent, instant now, cons
   last_.behind = as.behind;
   if (as.is == kind::held) {
     last_ = as;
-    until_ = std::max(until_, believed_until(sent, terms_.lease));
+    believe(std::max(until_, believed_until(sent, terms_.lease)));
     const auto third = terms_.lease / 3;
     look_at_ = on_grid(sent + std::chrono::duration_cast<boot_clock::duration>(third * (0.9 + jitter / 5)), terms_.lease);
     if (until_ <= now) return timer(now, jitter);

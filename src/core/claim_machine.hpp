@@ -103,6 +103,7 @@ class claim_machine {
   step asking_answered(instant sent, instant now, const standing& as, double jitter);
   step held_answered(instant sent, instant now, const standing& as, double jitter);
   step hold(instant until, instant now, const standing& as);
+  void believe(instant until) noexcept;
   step lose(instant now, loss_reason reason, ask then);
   void finish(instant now, ask then) noexcept;
   void question(instant now) noexcept;
