@@ -4,14 +4,15 @@
 #include <interlock/mutex.hpp>
 
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace interlock::inline v1 {
 
 /// A distributed lock that its owner may take again: the same token at every depth, freed at the last unlock.
 ///
-/// The owner is options.owner, else the calling thread. Unlock by an owner that does not hold it does nothing but tell
-/// the observer. After a loss the depth is 0: the next lock() queues anew.
+/// The owner is options.owner, else the calling thread. Unlock by an owner that does not hold it does nothing. After a
+/// loss the depth is 0: the next lock() queues anew.
 class recursive_mutex {
  public:
   recursive_mutex(client locks, std::string_view name, acquire_options options = {});
@@ -38,13 +39,15 @@ class recursive_mutex {
 
  private:
   bool lock_within(std::optional<milliseconds> wait);
-  void push(guard held);
+  void push(guard held, const owner_id& owner);
+  [[nodiscard]] owner_id caller() const noexcept { return options_.owner.value_or(owner_id::this_thread()); }
 
   client locks_;
   std::string name_;
   acquire_options options_;
-  mutable std::mutex mutex_;  // guards stack_
+  mutable std::mutex mutex_;  // guards stack_ and owner_
   std::vector<guard> stack_;
+  std::optional<owner_id> owner_;  // whose stack_ it is
 };
 
 }  // namespace interlock::inline v1

@@ -43,37 +43,38 @@ void recursive_mutex::lock() { (void)lock_within(options_.wait); }
 
 bool recursive_mutex::try_lock() {
   auto options = options_;
-  options.owner = options_.owner.value_or(owner_id::this_thread());
+  options.owner = caller();
   options.wait = milliseconds{0};
   auto got = locks_.try_acquire(name_, options);
-  if (got) push(std::move(*got));
+  if (got) push(std::move(*got), *options.owner);
   return got.has_value();
 }
 
 bool recursive_mutex::lock_within(std::optional<milliseconds> wait) {
   auto options = options_;
-  options.owner = options_.owner.value_or(owner_id::this_thread());
+  options.owner = caller();
   options.wait = wait;
   auto got = locks_.attempt(name_, options);
   if (got) {
-    push(std::move(*got));
+    push(std::move(*got), *options.owner);
     return true;
   }
   if (got.error() == errc::busy && wait != options_.wait) return false;
   throw lock_error(got.error());
 }
 
-void recursive_mutex::push(guard held) {
+void recursive_mutex::push(guard held, const owner_id& owner) {
   const std::lock_guard lock(mutex_);
   // Holds that were lost are no depth of the new one.
   if (!stack_.empty() && stack_.back().id() != held.id()) stack_.clear();
   stack_.push_back(std::move(held));
+  owner_ = owner;
 }
 
 void recursive_mutex::unlock() noexcept {
   guard let_go;
   const std::lock_guard lock(mutex_);
-  if (stack_.empty()) return;
+  if (stack_.empty() || owner_ != caller()) return;
   let_go = std::move(stack_.back());
   stack_.pop_back();
 }
@@ -86,7 +87,8 @@ const guard& recursive_mutex::hold() const noexcept {
 
 std::size_t recursive_mutex::depth() const noexcept {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(std::count_if(stack_.begin(), stack_.end(), [](const guard& one) { return one.valid(); }));
+  return static_cast<std::size_t>(
+      std::count_if(stack_.begin(), stack_.end(), [](const guard& one) { return one.valid(); }));
 }
 
 // ---- shared_mutex
@@ -114,9 +116,7 @@ bool shared_mutex::lock_within(milliseconds wait) {
   return true;
 }
 
-void shared_mutex::unlock() noexcept {
-  const guard let_go(std::move(writer_));
-}
+void shared_mutex::unlock() noexcept { const guard let_go(std::move(writer_)); }
 
 void shared_mutex::lock_shared() {
   auto got = locks_.acquire(name_, as(lock_mode::shared, options_.wait));
