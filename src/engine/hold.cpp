@@ -47,6 +47,9 @@ loss_reason hold::why_lost() const noexcept {
 client_handle::~client_handle() {
   if (engine_->forked())
     new std::shared_ptr<runtime::engine>(std::move(engine_));  // the parent's threads and files: touch nothing
+  else if (runtime::on_library_thread())
+    // A finished operation was the last to know the client: the thread it finished on cannot wait for its own end.
+    runtime::start_thread("interlock-close", [engine = std::move(engine_)] { engine->close(); }).detach();
   else
     engine_->close();
 }

@@ -10,13 +10,19 @@ namespace {
 std::atomic<unsigned> forks{0};
 
 struct fork_counter {
-  fork_counter() { ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); }); }
+  fork_counter() {
+    ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  }
 };
 const fork_counter counting;
+
+thread_local bool library_thread = false;
 
 }  // namespace
 
 unsigned fork_generation() noexcept { return forks.load(std::memory_order_relaxed); }
+
+bool on_library_thread() noexcept { return library_thread; }
 
 std::thread start_thread(const char* name, std::function<void()> body) {
   sigset_t all, before;
@@ -28,6 +34,7 @@ std::thread start_thread(const char* name, std::function<void()> body) {
   } const later{&before};
   return std::thread([name, body = std::move(body)] {
     ::pthread_setname_np(::pthread_self(), name);
+    library_thread = true;
     body();
   });
 }

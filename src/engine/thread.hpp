@@ -9,6 +9,8 @@ namespace interlock::inline v1::runtime {
 
 /// Starts a thread of the library: all signals blocked, so that the program's handlers never run on it.
 std::thread start_thread(const char* name, std::function<void()> body);
+/// This is such a thread: whoever wants to wait for all of them to end must do that elsewhere.
+bool on_library_thread() noexcept;
 
 /// How often this process has come out of a fork. What was made before the last one belongs to the parent.
 unsigned fork_generation() noexcept;

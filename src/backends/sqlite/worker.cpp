@@ -2,8 +2,7 @@
 #include "backends/sqlite/worker.hpp"
 
 #include "backends/sqlite/pause.hpp"
-
-#include <signal.h>
+#include "engine/thread.hpp"
 
 #include <string>
 #include <system_error>
@@ -45,16 +44,7 @@ void worker::queue_later(std::chrono::milliseconds delay, std::unique_ptr<job> o
 }
 
 void worker::start() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are for the program's threads
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = runtime::start_thread("interlock-file", [this] { run(); });
 }
 
 bool worker::attempt(job& one) {
