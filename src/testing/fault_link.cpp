@@ -30,10 +30,13 @@ void fault_link::refuse() {
 
 void fault_link::heal() {
   backend_events* tell = nullptr;
+  std::vector<unique_function<void()>> broken;
   {
     const std::lock_guard held(mutex_);
     if (std::exchange(state_, state::up) == state::refusing) tell = events_;
+    broken.swap(stranded_);
   }
+  for (auto& fail : broken) later(milliseconds{0}, std::move(fail));
   if (tell != nullptr) tell->link(true);
 }
 
@@ -98,7 +101,7 @@ fault_link::fate fault_link::judge(request kind) {
   auto& plan = scripts_[index(kind)];
   ++plan.sent;
   if (state_ == state::refusing) return {fate::kind::refused};
-  if (state_ == state::cut) return {fate::kind::request_lost};
+  if (state_ == state::cut) return {fate::kind::cut_off};
   const auto take = [](unsigned& count) { return count > 0 && count-- > 0; };
   if (take(plan.lose_requests)) return {fate::kind::request_lost};
   if (take(plan.lose_replies)) return {fate::kind::reply_lost};
@@ -127,6 +130,12 @@ fault_link::pushes fault_link::note_push(const claim_secret* granted_to) {
 void fault_link::bury(unique_function<void()> never_called) {
   const std::lock_guard held(mutex_);
   if (!closed_) buried_.push_back(std::move(never_called));
+}
+
+void fault_link::strand(unique_function<void()> fail) {
+  const std::lock_guard held(mutex_);
+  if (closed_) return;
+  stranded_.push_back(std::move(fail));
 }
 
 void fault_link::hold_back(unique_function<void()> send) {
@@ -169,7 +178,7 @@ void fault_link::attach(backend* store, backend_events* events) {
 }
 
 void fault_link::close() noexcept {
-  std::vector<unique_function<void()>> dropped, dropped_too;
+  std::vector<unique_function<void()>> dropped, dropped_too, dropped_as_well;
   decltype(due_) late;
   {
     const std::lock_guard held(mutex_);
@@ -178,13 +187,15 @@ void fault_link::close() noexcept {
     events_ = nullptr;
     dropped.swap(buried_);
     dropped_too.swap(held_back_);
+    dropped_as_well.swap(stranded_);
     late.swap(due_);
     news_.notify_all();
   }
   if (!courier_.joinable()) return;
   if (courier_.get_id() == std::this_thread::get_id())
     courier_.detach();  // a late reply let go of the client's last handle
-  else courier_.join();
+  else
+    courier_.join();
 }
 
 }  // namespace interlock::inline v1::testing

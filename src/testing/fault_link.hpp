@@ -20,7 +20,8 @@ inline constexpr std::size_t request_kinds = 6;
 
 /// The way between one client and its store, as bad as a test wants it. All members may be called from any thread.
 ///
-/// A lost request or reply is answered never, not even with an error: that is what a silent network does.
+/// A lost request or reply is answered never, not even with an error: that is what a silent network does. After a cut,
+/// heal() lets what vanished fail with `indeterminate`: now the connection is found to be broken.
 class fault_link : public std::enable_shared_from_this<fault_link> {
  public:
   fault_link() = default;
@@ -32,7 +33,7 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
   void cut();
   /// The connection is seen to be down: every request fails at once with `unavailable`.
   void refuse();
-  /// As good as new. What vanished stays lost.
+  /// As good as new.
   void heal();
 
   /// The next `count` requests of this kind do not reach the store.
@@ -66,7 +67,7 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
   friend class faulty_events;
 
   struct fate {
-    enum class kind : std::uint8_t { deliver, refused, request_lost, reply_lost, reply_late, held_back };
+    enum class kind : std::uint8_t { deliver, refused, cut_off, request_lost, reply_lost, reply_late, held_back };
     kind is = kind::deliver;
     milliseconds late{0};
   };
@@ -81,6 +82,7 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
   void note_enter(const claim& who);
   pushes note_push(const claim_secret* granted_to);
   void bury(unique_function<void()> never_called);
+  void strand(unique_function<void()> fail);
   void hold_back(unique_function<void()> send);
   void later(milliseconds by, unique_function<void()> work);
   void attach(backend* store, backend_events* events);
@@ -97,6 +99,7 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
   std::vector<entered_claim> entered_;
   std::vector<claim_secret> granted_;
   std::vector<unique_function<void()>> buried_;
+  std::vector<unique_function<void()>> stranded_;  // called by heal()
   std::vector<unique_function<void()>> held_back_;
   std::multimap<std::chrono::steady_clock::time_point, unique_function<void()>> due_;
   backend* store_ = nullptr;

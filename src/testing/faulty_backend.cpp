@@ -30,12 +30,9 @@ class faulty_events final : public backend_events {
  private:
   int copies(const claim_secret* granted_to) {
     switch (link_->note_push(granted_to)) {
-      case fault_link::pushes::drop:
-        return 0;
-      case fault_link::pushes::repeat:
-        return 3;
-      case fault_link::pushes::pass:
-        break;
+      case fault_link::pushes::drop: return 0;
+      case fault_link::pushes::repeat: return 3;
+      case fault_link::pushes::pass: break;
     }
     return 1;
   }
@@ -126,6 +123,10 @@ class faulty_backend final : public backend {
       });
       return {};
     }
+    if (fate.is == fate_kind::cut_off) {
+      strand(*link_, std::move(done));
+      return {};
+    }
     if (fate.is == fate_kind::request_lost) {
       link_->bury([done = std::move(done)] {});
       return {};
@@ -134,15 +135,26 @@ class faulty_backend final : public backend {
   }
 
   template <class T>
+  static void strand(fault_link& link, completion<T> done) {
+    link.strand([done = std::move(done)]() mutable {
+      done(failure(errc::indeterminate, "the connection broke before the store's answer came"));
+    });
+  }
+
+  template <class T>
   completion<T> answer(fault_link::fate fate, completion<T> done, std::shared_ptr<kept_claim> kept) {
     return [link = link_, fate, kept = std::move(kept), done = std::move(done)](result<T> got) mutable {
-      if (fate.is == fate_kind::reply_lost || link->reply_vanishes()) {
+      if (fate.is == fate_kind::reply_lost) {
         link->bury([done = std::move(done)] {});
+      } else if (link->reply_vanishes()) {
+        strand(*link, std::move(done));
       } else if (fate.is == fate_kind::reply_late) {
         auto* from = link.get();
         from->later(fate.late, [from, got = std::move(got), done = std::move(done)]() mutable {
-          if (from->reply_vanishes()) from->bury([done = std::move(done)] {});
-          else done(std::move(got));
+          if (from->reply_vanishes())
+            from->bury([done = std::move(done)] {});
+          else
+            done(std::move(got));
         });
       } else {
         done(std::move(got));

@@ -119,15 +119,9 @@ void compare(std::uint32_t capacity, std::mt19937& dice) {
         if (got.is == kind::held && !reads) last_token = std::max(last_token, got.token);
         break;
       }
-      case 1:
-        ASSERT_EQ(book.look(who, now, news).is, plain.extend(id, 500ms, 200ms));
-        break;
-      case 2:
-        ASSERT_EQ(book.leave(who, finality::answered, now, news), plain.leave(id, false, 500ms));
-        break;
-      default:
-        ASSERT_EQ(book.leave(who, finality::final, now, news), plain.leave(id, true, 500ms));
-        break;
+      case 1: ASSERT_EQ(book.look(who, now, news).is, plain.extend(id, 500ms, 200ms)); break;
+      case 2: ASSERT_EQ(book.leave(who, finality::answered, now, news), plain.leave(id, false, 500ms)); break;
+      default: ASSERT_EQ(book.leave(who, finality::final, now, news), plain.leave(id, true, 500ms)); break;
     }
     for (const auto& one : news)
       if (one.as.mode == lock_mode::exclusive) last_token = std::max(last_token, one.as.token);

@@ -73,7 +73,7 @@ TEST_P(queue, a_waiter_is_granted_although_every_push_is_lost) {
   auto held = first.acquire("orders/42");
   deaf.link->treat_pushes(fault_link::pushes::drop);
   queue_of_waiters line(*store, "orders/42");
-  auto& wait = line.add(deaf.locks);
+  auto& wait = line.add(deaf.locks, {.lease = 2 * store->short_lease()});
   EXPECT_TRUE(held.release());
   ASSERT_TRUE(eventually([&] { return wait.ready(); })) << "nobody looked";
   EXPECT_TRUE(wait.get().valid());
@@ -85,7 +85,7 @@ TEST_P(queue, a_waiter_is_granted_after_a_holder_was_removed_behind_everybodys_b
   const auto robbed = first.acquire("orders/42");
   deaf.link->treat_pushes(fault_link::pushes::drop);
   queue_of_waiters line(*store, "orders/42");
-  auto& wait = line.add(deaf.locks);
+  auto& wait = line.add(deaf.locks, {.lease = 2 * store->short_lease()});
   store->steal("orders/42");
   ASSERT_TRUE(eventually([&] { return wait.ready(); }));
   EXPECT_GT(wait.get().token(), robbed.token());

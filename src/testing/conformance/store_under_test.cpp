@@ -14,6 +14,7 @@ using std::chrono_literals::operator""ms;
 namespace {
 peer join_at(const std::string& url, client_options options) {
   auto link = std::make_shared<fault_link>();
+  if (!options.linger) options.linger = 100ms;  // many a client here ends with its link cut: do not wait long for it
   client locks(url_through(link, url), std::move(options));
   return {std::move(locks), std::move(link)};
 }
