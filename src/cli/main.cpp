@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 namespace interlock::cli {
@@ -73,6 +74,7 @@ int command_line(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace interlock;
+  ::mallopt(M_ARENA_MAX, 1);  // a heap for each thread takes longer to make than the little they do here
   cli::fill_standard_descriptors();
   try {
     return cli::command_line(argc, argv);
