@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Other processes that write for long, die, or stop listening.
+#include "backends/sqlite/ledger.hpp"
 #include "support/sqlite_harness.hpp"
 
 #include <gtest/gtest.h>
@@ -87,20 +88,52 @@ TEST_F(sqlite_process_test, a_process_killed_while_holding_keeps_its_lease_and_n
   EXPECT_EQ(next.look(mine)->is, kind::held);
 }
 
-TEST_F(sqlite_process_test, a_grant_that_somebody_has_heard_of_is_never_discarded) {
-  // Alive, but its socket is gone: the next one finds it "dead" right after it has learned of its grant by looking.
-  sqlite_client holder(folder.file()), unlucky(folder.file()), third(folder.file());
-  const auto first = make_claim("n"), second = make_claim("n"), last = make_claim("n");
-  ASSERT_GT(holder.take(first), 0U);
-  ASSERT_EQ(unlucky.enter(second)->is, kind::waiting);
-  ASSERT_EQ(third.enter(last)->is, kind::waiting);
-  ASSERT_EQ(*third.leave(last), departure::left);
-  raw_database raw(folder.file());
-  raw.run("update book set flags = 1, token = token + 7 where seq = 2");
-  raw.run("delete from book where seq = 1");
-  ASSERT_EQ(unlucky.look(second)->is, kind::held);
-  EXPECT_EQ(third.take(make_claim("n")), 0U);
-  EXPECT_EQ(unlucky.look(second)->is, kind::held);
+TEST_F(sqlite_process_test, a_grant_is_taken_back_only_if_nobody_has_heard_of_it) {
+  // The waiter is alive after all, and looks between the grant and the moment it would be taken back.
+  using sqlite_store::ledger;
+  const auto url = file_url(folder.file());
+  const auto open = [&](std::int64_t channel) {
+    return *ledger::open(*sqlite_store::find_store_file(url), {.time = &real_time(), .channel = channel, .origin = {}});
+  };
+  const auto granter = open(1), waiter = open(2);
+  const auto change = [](ledger& in, const claim& who, auto act) {
+    EXPECT_TRUE(*in.begin());
+    const auto answer = in.change(who.name, &who, act);
+    EXPECT_TRUE(in.commit());
+    return *answer;
+  };
+  const auto enter = [&](ledger& in, const claim& who) {
+    return change(in, who, [&](core::claim_book& book, instant now, core::claim_book::news& out) {
+      return book.enter(who, entry::queue, nullptr, now, out);
+    });
+  };
+  const auto look = [&](ledger& in, const claim& who) {
+    return change(in, who, [&](core::claim_book& book, instant now, core::claim_book::news& out) {
+      return book.look(who, now, out);
+    });
+  };
+  for (const auto lease : {0ms, 30000ms, 10ms}) {  // 0: does not look; 10 ms: looks, and that alone moves no end
+    const auto name = "n" + std::to_string(lease.count());
+    const auto first = make_claim(name);
+    auto second = make_claim(name);
+    ASSERT_EQ(enter(*granter, first)->is, kind::held);
+    ASSERT_EQ(enter(*waiter, second)->is, kind::waiting);
+    change(*granter, first, [&](core::claim_book& book, instant now, core::claim_book::news& out) {
+      return book.leave(first, finality::answered, now, out);
+    });
+    const auto grants = granter->take_notices();
+    ASSERT_EQ(grants.size(), 1U);
+    EXPECT_EQ(grants[0].channel, 2);
+    second.lease = lease;
+    if (lease != 0ms) {
+      ASSERT_EQ(look(*waiter, second).is, kind::held);
+    }
+
+    ASSERT_TRUE(*granter->begin());
+    granter->discard(grants[0]);
+    ASSERT_TRUE(granter->commit());
+    EXPECT_EQ(look(*waiter, second).is, lease == 0ms ? kind::gone : kind::held) << name;
+  }
 }
 
 TEST_F(sqlite_process_test, a_waiter_whose_socket_vanished_loses_its_place_but_never_a_hold) {
