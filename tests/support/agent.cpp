@@ -117,7 +117,12 @@ void agent::kill() {
   ::kill(pid_, SIGKILL);
   reap();
 }
-void agent::freeze() const { ::kill(pid_, SIGSTOP); }
+void agent::freeze() const {
+  ::kill(pid_, SIGSTOP);
+  int stopped = 0;  // all of its threads, not soon but now
+  while (waitpid(pid_, &stopped, WUNTRACED) < 0 && errno == EINTR) {
+  }
+}
 void agent::thaw() const { ::kill(pid_, SIGCONT); }
 
 int agent::wait() {
