@@ -101,13 +101,16 @@ result<ledger::step> ledger::read_meta() {
   return stopped(code == SQLITE_DONE ? SQLITE_CORRUPT : code, "read the file");
 }
 
-// No meta table: either nobody has used the file, or somebody else does.
+// No meta table: either nobody has used the file, or somebody else does, or another process has just made it.
 result<ledger::step> ledger::look_inside() {
-  statement tables{"select count(*) from sqlite_schema"};
+  statement tables{
+      "select count(*), (select count(*) from pragma_table_info('meta')"
+      " where name in ('schema', 'boot', 'generation', 'token_floor', 'swept')) from sqlite_schema"};
   if (const int code = tables.ready(db_->raw()); code != SQLITE_OK) return stopped(code, "read the file");
   const int code = tables.step();
   if (code != SQLITE_ROW) return stopped(code, "read the file");
   if (tables.integer(0) == 0) return step::empty;
+  if (tables.integer(1) == 5) return step::busy;
   return failure(errc::unsupported,
                  "sqlite store " + file_.path + ": is a database of another program; name a file of its own for locks");
 }
