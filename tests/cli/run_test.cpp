@@ -63,6 +63,18 @@ TEST_F(run, keeps_others_out_while_the_command_runs) {
   EXPECT_EQ(read("count"), "12\n");
 }
 
+TEST_F(run, many_may_be_the_first_to_use_a_store) {
+  for (int round = 0; round < 4; ++round) {
+    const auto fresh = "sqlite:" + file("fresh" + std::to_string(round) + ".db");
+    std::vector<process> all;
+    for (int i = 0; i < 10; ++i) all.push_back(start({"run", "x", "--quiet", "--store", fresh, "--", "true"}));
+    for (auto& one : all) {
+      const auto got = one.wait();
+      EXPECT_EQ(got.code(), 0) << got.err;
+    }
+  }
+}
+
 TEST_F(run, says_busy_with_75_and_by_whom) {
   auto holder = start_script("job", {"--purpose", "nightly report"}, "echo $$ > pid; exec sleep 20");
   const auto pid = pid_in("pid");
