@@ -96,8 +96,7 @@ process::~process() {
 
 bool process::wait_stopped() {
   int status = 0;
-  ::waitpid(pid_, &status, WUNTRACED);
-  return WIFSTOPPED(status);
+  return eventually([&] { return ::waitpid(pid_, &status, WUNTRACED | WNOHANG) == pid_; }) && WIFSTOPPED(status);
 }
 
 ended process::wait(std::chrono::milliseconds most) {

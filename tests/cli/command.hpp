@@ -47,7 +47,7 @@ class process {
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   void send(int signal) const { ::kill(pid_, signal); }
-  /// Waits until it is stopped (true) or has ended.
+  /// Waits until it is stopped; false: it has ended, or goes on and on.
   bool wait_stopped();
   /// Waits for its end and for the end of its output; fails the test and kills it after `most`.
   ended wait(std::chrono::milliseconds most = 20s);

@@ -71,7 +71,8 @@ TEST_F(signals, end_a_wait_and_leave_nothing_in_the_queue) {
 }
 
 TEST_F(signals, stop_and_continue_both_together) {
-  auto job = start_script("job", {}, "echo $$ > pid; sleep 0.4; echo through > end", {.own_group = true});
+  // One process: a shell caught between vfork and exec cannot stop, whoever asks it to.
+  auto job = start_script("job", {}, "echo $$ > pid; exec sleep 0.4", {.own_group = true});
   const auto pid = pid_in("pid");
   job.send(SIGTSTP);
   ASSERT_TRUE(job.wait_stopped());
@@ -79,7 +80,6 @@ TEST_F(signals, stop_and_continue_both_together) {
   job.send(SIGCONT);
   EXPECT_TRUE(eventually([&] { return state_of(pid) != 'T'; }));
   EXPECT_EQ(job.wait().code(), 0);
-  EXPECT_EQ(read("end"), "through\n");
 }
 
 TEST_F(signals, a_command_stopped_by_itself_keeps_its_lock) {
@@ -133,7 +133,9 @@ class on_terminal : public command_test {
   }
   int wait() {
     int status = 0;
-    ::waitpid(std::exchange(pid_, -1), &status, 0);
+    const bool over = eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+    EXPECT_TRUE(over) << "so far: " << seen_;
+    if (over) pid_ = -1;
     return status;
   }
   [[nodiscard]] const std::string& seen() const noexcept { return seen_; }
@@ -162,10 +164,9 @@ TEST_F(on_terminal, control_c_ends_the_command_and_us_by_the_same_signal) {
 }
 
 TEST_F(on_terminal, control_z_does_not_hang_what_nobody_could_continue) {
-  open({"sh", "-c", "echo ready; sleep 0.5; echo through"});
+  open({"sh", "-c", "echo ready; exec sleep 0.5"});
   ASSERT_TRUE(shows("ready")) << seen();
   type("\x1a");
-  EXPECT_TRUE(shows("through")) << seen();
   EXPECT_EQ(wait(), 0);
 }
 
