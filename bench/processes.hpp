@@ -13,7 +13,8 @@ namespace bench {
 
 /// What the processes of one measurement share.
 struct shared_facts {
-  std::atomic<std::uint64_t> count{0};  ///< of what is measured
+  std::atomic<double> typical{0};       ///< what was measured, by the process that measured it
+  std::atomic<std::uint64_t> count{0};  ///< of hand-offs
   std::atomic<std::uint64_t> grants{0};
   std::atomic<int> last{-1};  ///< who was served last
   std::array<std::atomic<bool>, 2> asking{};
