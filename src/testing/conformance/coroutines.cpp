@@ -48,41 +48,46 @@ task<bool> try_optional(client locks, std::string name) {
   co_return held.has_value();
 }
 
-/// A thread that runs what it is given.
+/// A thread that runs what it is given. Its executor may be called after it has gone; nothing is run then.
 class runner {
  public:
   executor as_executor() {
-    return [this](std::function<void()> work) {
-      const std::lock_guard held(mutex_);
-      todo_.push_back(std::move(work));
-      news_.notify_all();
+    return [to = state_](std::function<void()> work) {
+      const std::lock_guard held(to->mutex);
+      to->todo.push_back(std::move(work));
+      to->news.notify_all();
     };
   }
   std::thread::id id() const { return thread_.get_id(); }
   ~runner() {
-    const std::lock_guard held(mutex_);
-    stop_ = true;
-    news_.notify_all();
+    const std::lock_guard held(state_->mutex);
+    state_->stop = true;
+    state_->news.notify_all();
   }
 
  private:
-  void run() {
-    std::unique_lock held(mutex_);
-    for (;;) {
-      news_.wait(held, [&] { return stop_ || !todo_.empty(); });
-      if (todo_.empty()) return;
-      auto work = std::move(todo_.front());
-      todo_.pop_front();
-      held.unlock();
-      work();
-      held.lock();
+  struct state {
+    std::mutex mutex;
+    std::condition_variable news;
+    std::deque<std::function<void()>> todo;
+    bool stop = false;
+
+    void run() {
+      std::unique_lock held(mutex);
+      for (;;) {
+        news.wait(held, [&] { return stop || !todo.empty(); });
+        if (todo.empty()) return;
+        auto work = std::move(todo.front());
+        todo.pop_front();
+        held.unlock();
+        work();
+        work = nullptr;
+        held.lock();
+      }
     }
-  }
-  std::mutex mutex_;
-  std::condition_variable news_;
-  std::deque<std::function<void()>> todo_;
-  bool stop_ = false;
-  std::jthread thread_{[this] { run(); }};
+  };
+  std::shared_ptr<state> state_ = std::make_shared<state>();
+  std::jthread thread_{[to = state_] { to->run(); }};
 };
 
 }  // namespace
@@ -116,9 +121,10 @@ TEST_P(coroutines, busy_is_a_result_or_an_exception_as_the_caller_likes) {
 
 TEST_P(coroutines, callbacks_and_futures_get_the_outcome_too) {
   const auto locks = store->connect();
-  std::promise<bool> called;
-  locks.async_acquire("orders/42").then([&called](result<guard> got) { called.set_value(got && got->valid()); });
-  EXPECT_TRUE(called.get_future().get());
+  // Owned by the callback too: get() may return while set_value() is still at it.
+  const auto called = std::make_shared<std::promise<bool>>();
+  locks.async_acquire("orders/42").then([called](result<guard> got) { called->set_value(got && got->valid()); });
+  EXPECT_TRUE(called->get_future().get());
   EXPECT_TRUE(becomes_free("orders/42"));
   EXPECT_TRUE(locks.async_acquire("orders/42").to_future().get().valid());
 }
@@ -127,21 +133,21 @@ TEST_P(coroutines, callbacks_run_where_the_client_was_told_to_run_them) {
   runner place;
   {
     const auto locks = store->connect({.resume_on = place.as_executor()});
-    std::promise<std::thread::id> where;
-    locks.async_acquire("orders/42").then([&where](result<guard>) { where.set_value(std::this_thread::get_id()); });
-    EXPECT_EQ(where.get_future().get(), place.id());
+    const auto where = std::make_shared<std::promise<std::thread::id>>();
+    locks.async_acquire("orders/42").then([where](result<guard>) { where->set_value(std::this_thread::get_id()); });
+    EXPECT_EQ(where->get_future().get(), place.id());
   }
 }
 
 TEST_P(coroutines, a_callback_may_use_the_client_but_not_block_on_it) {
   const auto first = store->connect(), second = store->connect();
   const auto held = first.acquire("orders/43");
-  std::promise<errc> said;
-  second.async_acquire("orders/42").then([&](result<guard>) {
+  const auto said = std::make_shared<std::promise<errc>>();
+  second.async_acquire("orders/42").then([said, second](result<guard>) {
     auto wait = second.async_acquire("orders/43");
-    said.set_value(wait.get_result().error().kind());
+    said->set_value(wait.get_result().error().kind());
   });
-  EXPECT_EQ(said.get_future().get(), errc::deadlock);
+  EXPECT_EQ(said->get_future().get(), errc::deadlock);
 }
 
 TEST_P(coroutines, several_names_can_be_awaited) {
