@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "api/default_store.hpp"
 
-#include <pwd.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -14,9 +12,8 @@ namespace interlock::inline v1::api {
 namespace {
 
 std::string home() {
-  if (const char* said = std::getenv("HOME"); said != nullptr && *said == '/') return said;
-  const passwd* me = ::getpwuid(::getuid());
-  return me != nullptr && me->pw_dir != nullptr ? me->pw_dir : "";
+  const char* said = std::getenv("HOME");
+  return said != nullptr && *said == '/' ? said : "";
 }
 
 // Each part in turn, 0700 where it is made: the locks are this user's alone.
@@ -53,7 +50,7 @@ result<std::string> default_store_url() {
   const char* state = std::getenv("XDG_STATE_HOME");
   std::string base = state != nullptr && *state == '/' ? state : home() + "/.local/state";
   if (base == "/.local/state")
-    return failure(errc::invalid_argument, "no store given, and no home directory to keep one in: pass a store URL or set INTERLOCK_STORE");
+    return failure(errc::invalid_argument, "no store given, and neither HOME nor XDG_STATE_HOME to keep one in: pass a store URL or set INTERLOCK_STORE");
   base += "/interlock";
   if (auto made = make_directories(base); !made) return made.error();
   return "sqlite:" + encoded(base) + "/locks.db";

@@ -131,7 +131,7 @@ class ledger {
   static constexpr int generation_bits = 40;
   static constexpr int schema_version = 1;
   static constexpr int log_limit = 4000;      // pages of 1 KB
-  static constexpr int log_limit_cold = 500;  // whoever opens the file first reads the whole log: keep that short
+  static constexpr int log_limit_cold = 100;  // whoever opens the file first reads the whole log: keep that short
   static constexpr std::chrono::hours sweep_every{1}, idle_time{24};
 
   std::unique_ptr<connection> db_;
