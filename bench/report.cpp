@@ -23,13 +23,13 @@ std::string spread_of(const figure& one) {
   return one.low && one.high ? show_number(*one.low) + ".." + show_number(*one.high) : "";
 }
 
-void print_head() { std::printf("%-25s %10s  %-13s %-10s %-5s\n", "figure", "measured", "min..max", "bar", ""); }
+void print_head() { std::printf("%-27s %10s  %-13s %-10s %-5s\n", "figure", "measured", "min..max", "bar", ""); }
 
 void print(const figure& one) {
   if (!one.skipped.empty()) {
-    std::printf("%-25s %10s  %s\n", one.name.c_str(), one.failed ? "FAILED" : "not run", one.skipped.c_str());
+    std::printf("%-27s %10s  %s\n", one.name.c_str(), one.failed ? "FAILED" : "not run", one.skipped.c_str());
   } else {
-    std::printf("%-25s %10s  %-13s %-10s %-5s %s\n", one.name.c_str(), (show_number(one.value) + one.unit).c_str(),
+    std::printf("%-27s %10s  %-13s %-10s %-5s %s\n", one.name.c_str(), (show_number(one.value) + one.unit).c_str(),
                 spread_of(one).c_str(), bar_of(one).c_str(), one.bar ? std::string(one.verdict()).c_str() : "",
                 one.note.c_str());
   }
