@@ -55,7 +55,7 @@ class [[nodiscard]] guard {
   /// Jeopardy, recovery and loss, in order.
   [[nodiscard]] subscription on_change(std::function<void(lock_state)> call) const;
 
-  /// Also after loss and release. An empty guard throws invalid_argument; a client with token=none: unsupported.
+  /// Also after loss and release. An empty guard throws invalid_argument.
   [[nodiscard]] fencing_token token() const;
   /// Name, mode and token in one string, for client::check on another host. Once asked for, this grant is not passed on
   /// inside the process: the store itself sees it end, so that check() is exact.

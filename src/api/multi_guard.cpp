@@ -64,7 +64,8 @@ result<void> multi_guard::release() noexcept {
 /// Takes several locks one after the other in the one order everybody uses, so that nobody waits in a circle.
 class multi_acquisition {
  public:
-  multi_acquisition(std::span<const wanted> names, const acquire_options& options) : options_(options) {
+  multi_acquisition(std::span<const wanted> names, const acquire_options& options, const runtime::engine& clock)
+      : options_(options), clock_(clock) {
     for (const auto& one : names) {
       auto& mode = modes_.try_emplace(std::string(one.name), one.mode).first->second;
       if (one.mode == lock_mode::exclusive) mode = one.mode;
@@ -72,7 +73,7 @@ class multi_acquisition {
     for (const auto& one : names)
       order_.push_back(static_cast<std::size_t>(std::distance(modes_.begin(), modes_.find(one.name))));
     next_ = modes_.begin();
-    if (options.wait) until_ = boot_clock::now() + *options.wait;
+    if (options.wait) until_ = clock_.now() + *options.wait;
   }
 
   [[nodiscard]] bool done() const noexcept { return next_ == modes_.end(); }
@@ -80,7 +81,7 @@ class multi_acquisition {
   [[nodiscard]] acquire_options options() const {
     auto out = options_;
     out.mode = next_->second;
-    if (until_) out.wait = std::max(std::chrono::ceil<milliseconds>(*until_ - boot_clock::now()), milliseconds{0});
+    if (until_) out.wait = std::max(std::chrono::ceil<milliseconds>(*until_ - clock_.now()), milliseconds{0});
     return out;
   }
   void got(guard one) {
@@ -97,6 +98,7 @@ class multi_acquisition {
 
  private:
   acquire_options options_;
+  const runtime::engine& clock_;  // of the client, which outlives this
   std::map<std::string, lock_mode, std::less<>> modes_;
   std::map<std::string, lock_mode, std::less<>>::iterator next_;
   std::vector<std::size_t> order_;
@@ -111,7 +113,7 @@ class multi_operation final : public detail::operation<multi_guard> {
  public:
   multi_operation(client locks, std::span<const wanted> names, const acquire_options& options, const std::shared_ptr<runtime::notifier>& place,
                   std::stop_token stop)
-      : operation(place), locks_(std::move(locks)), plan_(names, options), stop_(std::move(stop)) {}
+      : operation(place), locks_(std::move(locks)), plan_(names, options, detail::client_handle::of(locks_)->engine()), stop_(std::move(stop)) {}
 
   void go_on() {
     const auto keep = std::static_pointer_cast<multi_operation>(shared_from_this());
@@ -137,7 +139,7 @@ class multi_operation final : public detail::operation<multi_guard> {
 
 result<multi_guard> client::attempt_all(std::span<const wanted> names, acquire_options options, std::stop_token stop) const {
   if (names.empty()) return failure(errc::invalid_argument, "no lock names given");
-  multi_acquisition plan(names, options);
+  multi_acquisition plan(names, options, handle_->engine());
   while (!plan.done()) {
     auto got = attempt(plan.name(), plan.options(), stop);
     if (!got) return got.error();

@@ -260,7 +260,7 @@ claim_machine::step claim_machine::timer(instant now, double jitter) {
       }
       if (asked_ && now >= asked_at_ + jeopardy_after(terms_.lease)) {
         asked_ = false;  // it may still be answered; meanwhile ask again
-        look_at_ = retry_time(now, jitter);
+        look_at_ = planted(bug::stop_after_one_failure) ? instant::max() : retry_time(now, jitter);
         return {.news = std::exchange(jeopardy_, true) ? say::nothing : say::jeopardy};
       }
       if (!asked_ && now >= look_at_) return ask_look(now);

@@ -153,12 +153,14 @@ void engine::leave_slot(slot& at) noexcept {
 
 void engine::emit(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss, const failure* why) {
   if (!options_.observer) return;
-  if (calls_->backlog() > most_events) {
+  if (events_waiting_->load(std::memory_order_relaxed) >= most_events) {
     ++dropped_events_;
     return;
   }
+  events_waiting_->fetch_add(1, std::memory_order_relaxed);
   calls_->post([call = options_.observer, kind, name = at.name(), who, took, loss, why = why != nullptr ? std::optional(*why) : std::nullopt,
-                dropped = std::exchange(dropped_events_, 0)] {
+                dropped = std::exchange(dropped_events_, 0), waiting = events_waiting_] {
+    waiting->fetch_sub(1, std::memory_order_relaxed);
     if (dropped > 0) {
       event lost;
       lost.kind = event_kind::events_dropped;
@@ -203,17 +205,20 @@ void engine::close() noexcept {
   }
   if (store_) store_->close();
   loop_->stop();
-  calls_->stop();
-  const std::lock_guard lock(mutex_);
-  for (auto& one : records_) {  // releases that never got their answer
-    if (auto* leaver = std::exchange(one->leaver, nullptr)) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& one : records_) {  // releases that never got their answer
+      auto* leaver = std::exchange(one->leaver, nullptr);
+      if (leaver == nullptr) continue;
       leaver->on = nullptr;
       finish(*leaver, failure(errc::indeterminate, "the client was closed before the store answered"), out);
     }
   }
+  wake(out);
+  calls_->stop();
+  const std::lock_guard lock(mutex_);
   closed_ = true;
   quiet_.notify_all();
-  out.sleepers.each([](parker* one) { one->unpark(); });
 }
 
 }  // namespace interlock::inline v1::runtime

@@ -200,6 +200,7 @@ class engine final : public backend_events {
   std::vector<instant> looks_under_way_;  // batches, by when they were sent
   std::uint32_t leaving_ = 0;             // claims whose leave is not answered
   std::uint64_t dropped_events_ = 0;
+  std::shared_ptr<std::atomic<std::size_t>> events_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
   std::condition_variable quiet_;
   bool closing_ = false;
   bool closed_ = false;

@@ -28,7 +28,7 @@ claim_record& engine::new_claim(slot& at, const request& like, std::uint32_t tok
   one.ask_tokens = tokens;
   one.memo = 0;
   one.token = one.tokens = one.run = 0;
-  one.passing_on = one.published = false;
+  one.passing_on = one.published = one.releasing = false;
   index(one);
   return one;
 }
@@ -238,12 +238,14 @@ void engine::claim_lost(claim_record& one, loss_reason reason, aftermath& out) {
 
 void engine::claim_left(claim_record& one, departure how, aftermath& out) {
   auto& at = *one.at;
-  if (auto* leaver = std::exchange(one.leaver, nullptr)) {
-    leaver->on = nullptr;
-    if (how == departure::gone)
-      finish(*leaver, about(at, failure(errc::lost, "it was gone when the release arrived"), "releasing"), out);
-    else
-      finish(*leaver, hold_ptr{}, out);
+  auto* leaver = std::exchange(one.leaver, nullptr);
+  if (leaver != nullptr) leaver->on = nullptr;
+  if (how != departure::gone) {
+    if (leaver != nullptr) finish(*leaver, hold_ptr{}, out);
+  } else if (one.releasing) {
+    const auto why = about(at, failure(errc::lost, "it was gone when the release arrived"), "releasing");
+    emit(event_kind::release_failed, at, one.secret, {}, loss_reason::none, &why);
+    if (leaver != nullptr) finish(*leaver, why, out);
   }
   if (how == departure::released) emit(event_kind::released, at, one.secret, {}, loss_reason::none, nullptr);
 }

@@ -40,6 +40,7 @@ bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<v
   held.is.store(lock_state::released, std::memory_order_release);
   held.claim = nullptr;
   claim->held = nullptr;
+  claim->releasing = true;
   auto& at = *claim->at;
   if (claim->upgrade != nullptr) finish_convert(*claim, failure(errc::cancelled, "released while upgrading"), out);
   if (at.claim == claim) {

@@ -185,6 +185,7 @@ void engine::grant(request& one, claim_record& claim, aftermath& out) {
   held->since = out.now;
   held->claim = &claim;
   claim.held = held.get();
+  claim.releasing = false;
   claim.published = false;
   ++claim.pins;
   if (at.claim == &claim) at.current = held.get();

@@ -79,11 +79,7 @@ void engine::on_push(F&& change) noexcept {
 
 void engine::wake(aftermath& out) {
   out.sleepers.each([](parker* one) { one->unpark(); });
-  out.announced.each([&](std::shared_ptr<request>& one) {
-    one->announce();
-    // Nobody waits for it any more: what it holds is released where user code runs, not on a store's thread.
-    if (one.use_count() == 1) calls_->post([last = std::move(one)] {});
-  });
+  out.announced.each([](const std::shared_ptr<request>& one) { one->announce(); });
   out.sleepers = {};
   out.announced = {};
 }

@@ -66,11 +66,6 @@ bool notifier::is_current() const noexcept { return own_thread_of == state_.get(
 
 void notifier::adopt_current_thread() const noexcept { own_thread_of = state_.get(); }
 
-std::size_t notifier::backlog() const noexcept {
-  const std::lock_guard lock(state_->mutex);
-  return state_->jobs.size();
-}
-
 void notifier::drain() {
   std::unique_lock lock(state_->mutex);
   if (state_->started) state_->changed.wait(lock, [&] { return state_->jobs.empty() && !state_->running; });

@@ -19,8 +19,6 @@ class notifier final : public detail::callback_place {
 
   void post(unique_function<void()> work) noexcept override;
   [[nodiscard]] bool is_current() const noexcept override;
-  /// Jobs waiting; observers of events are dropped when there are too many.
-  [[nodiscard]] std::size_t backlog() const noexcept;
   /// Returns when everything posted so far has run.
   void drain();
   /// Runs what is queued, then ends the thread. On the notifier's own thread it does not wait.

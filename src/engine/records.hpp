@@ -77,6 +77,7 @@ struct claim_record final : alarm {
   lock_mode mode = lock_mode::exclusive;
   bool passing_on = false;        ///< let go here; the store is being asked whether it may be passed on
   bool published = false;
+  bool releasing = false;         ///< its holder let go of it while it was held
   bool indexed = false;
   bool leaving = false;           ///< counted by the engine while it waits for the last answers
 };
