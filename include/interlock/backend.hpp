@@ -154,6 +154,13 @@ class backend {
   /// so that nobody is granted the lock while the holder believes in it. By force: now. false: it was gone already.
   virtual void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) = 0;
 
+  /// Optional. Lends the descriptor on which news arrives to a caller that waits for it on its own thread, which saves the
+  /// way over the loop's: readable means read_news(), and return_news() ends the loan. -1: there is none, or it is lent
+  /// already. While it is lent, nobody else listens.
+  [[nodiscard]] virtual int borrow_news() noexcept { return -1; }
+  virtual void read_news() noexcept {}
+  virtual void return_news() noexcept {}
+
   /// No event is delivered after this returned; requests under way are answered or dropped. Called once, last.
   virtual void close() noexcept = 0;
 };

@@ -34,6 +34,8 @@ void claim_book::reset(std::uint32_t capacity, std::uint64_t token, std::uint64_
 
 void claim_book::raise_token(std::uint64_t floor) noexcept { token_ = std::max(token_, floor); }
 
+void claim_book::raise_seq(std::uint64_t floor) noexcept { seq_ = std::max(seq_, floor); }
+
 book_claim* claim_book::find(const claim_secret& secret) noexcept {
   for (auto& one : claims_)
     if (one.secret == secret) return &one;

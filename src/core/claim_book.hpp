@@ -21,7 +21,7 @@ struct book_claim {
   enum class change : std::uint8_t { none, added, altered };
 
   claim_secret secret{};
-  std::uint64_t seq = 0;  ///< order of arrival, unique in the book
+  std::uint64_t seq = 0;  ///< order of arrival, unique among the claims in the book
   state is = state::waiting;
   lock_mode mode = lock_mode::exclusive;
   bool evicted = false;
@@ -80,6 +80,8 @@ class claim_book {
   void reset(std::uint32_t capacity, std::uint64_t token, std::uint64_t last_seq) noexcept;
   /// The next grant's token is above this.
   void raise_token(std::uint64_t floor) noexcept;
+  /// The next arrival's number is above this.
+  void raise_seq(std::uint64_t floor) noexcept;
 
  private:
   book_claim* find(const claim_secret& secret) noexcept;

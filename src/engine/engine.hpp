@@ -118,6 +118,7 @@ class engine final : public backend_events {
   void grant(request& one, claim_record& claim, aftermath& out);
   void answer_queue(slot& at, const failure& why, bool attempts_only, aftermath& out);
   void wait_for(request& one, const std::stop_token& stop);
+  [[nodiscard]] bool waits_for_store(const request& one);
   void timed_out(request& one, aftermath& out);
   [[nodiscard]] failure about(const slot& at, const failure& why, std::string_view doing) const;
 

@@ -111,11 +111,24 @@ void engine::wait_for(request& one, const std::stop_token& stop) {
   const auto on_stop = [&] { cancel(one, failure(errc::cancelled, "cancelled by the caller")); };
   std::optional<std::stop_callback<decltype(on_stop)>> listening;
   if (stop.stop_possible()) listening.emplace(stop, on_stop);
+  // The first to wait for the store listens to it alone and needs no other thread to be woken.
+  const int news = waits_for_store(one) ? store_->borrow_news() : -1;
   for (;;) {
     const auto seen = one.sleeper->ticket();
-    if (one.done.load(std::memory_order_acquire)) return;
-    one.sleeper->park(seen);
+    if (one.done.load(std::memory_order_acquire)) break;
+    if (news < 0)
+      one.sleeper->park(seen);
+    else if (one.sleeper->park_beside(news, seen))
+      store_->read_news();
   }
+  if (news >= 0) store_->return_news();
+}
+
+bool engine::waits_for_store(const request& one) {
+  const std::lock_guard lock(mutex_);
+  if (one.done.load(std::memory_order_relaxed)) return false;
+  const auto* claim = one.on != nullptr ? one.on : one.at->claim;
+  return claim != nullptr && claim->machine.at() == phase::waiting;
 }
 
 void engine::join(request& one, std::string_view name, aftermath& out) {

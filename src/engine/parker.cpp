@@ -2,6 +2,9 @@
 #include "engine/parker.hpp"
 
 #include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,8 +53,25 @@ void parker::park(std::uint32_t ticket) noexcept {
   ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, ticket, nullptr, nullptr, 0);
 }
 
+bool parker::park_beside(int fd, std::uint32_t ticket) noexcept {
+  if (bell_ < 0) bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (bell_ < 0) return ::sched_yield(), true;  // no descriptor left: keep reading instead of sleeping
+  pollfd both[2] = {{.fd = fd, .events = POLLIN, .revents = 0}, {.fd = bell_, .events = POLLIN, .revents = 0}};
+  polling_.store(true);  // before the word is read: either the waker sees this, or we see its word
+  if (word_.load() == ticket) ::poll(both, 2, -1);
+  polling_.store(false);
+  std::uint64_t rings = 0;
+  if (both[1].revents != 0 && ::read(bell_, &rings, sizeof rings) < 0) rings = 0;  // an empty bell is fine too
+  return both[0].revents != 0;
+}
+
 void parker::unpark() noexcept {
-  word_.fetch_add(1, std::memory_order_release);
+  word_.fetch_add(1);
+  if (polling_.load()) {
+    const std::uint64_t ring = 1;
+    if (::write(bell_, &ring, sizeof ring) < 0) return;  // it is ringing already
+    return;
+  }
   ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 

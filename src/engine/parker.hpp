@@ -18,10 +18,14 @@ class parker {
   [[nodiscard]] std::uint32_t ticket() const noexcept { return word_.load(std::memory_order_acquire); }
   /// Sleeps unless somebody has unparked since the ticket was taken.
   void park(std::uint32_t ticket) noexcept;
+  /// Also wakes when `fd` is readable; true: it was. Costs more to be unparked from than park().
+  bool park_beside(int fd, std::uint32_t ticket) noexcept;
   void unpark() noexcept;
 
  private:
   std::atomic<std::uint32_t> word_{0};
+  std::atomic<bool> polling_{false};
+  int bell_ = -1;  // an eventfd, made when first needed
 };
 
 }  // namespace interlock::inline v1::runtime

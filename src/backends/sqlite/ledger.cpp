@@ -86,6 +86,7 @@ bool ledger::load_rows() {
   for (; code == SQLITE_ROW; code = rows.step()) {
     if (!has_header_ || !read_claim(rows, book_)) return check(SQLITE_CORRUPT, "make sense of a claim");
     extra_.push_back({rows.integer(0), rows.integer(8), rows.integer(7)});
+    book_.raise_seq(static_cast<std::uint64_t>(rows.integer(0)));
   }
   return check(code, "read a name's claims");
 }
@@ -138,8 +139,9 @@ void ledger::save(std::string_view name, const claim* own, instant now) {
 }
 
 bool ledger::save_header(std::string_view name, instant now) {
-  if (book_.token() == loaded_token_ && book_.last_seq() == loaded_seq_ && book_.capacity() == loaded_capacity_)
-    return true;
+  // While there are claims, their own numbers say where to go on: somebody who only queues need not write the header.
+  const bool order_is_kept = book_.last_seq() == loaded_seq_ || (has_header_ && !book_.claims().empty());
+  if (book_.token() == loaded_token_ && order_is_kept && book_.capacity() == loaded_capacity_) return true;
   const auto generation = static_cast<std::int64_t>(book_.token() >> generation_bits);
   if (generation > generation_) {
     // Were this generation not on the disk before its tokens are seen, a power cut could make the next boot use them

@@ -88,6 +88,18 @@ class store final : public backend {
     });
   }
   void survey(survey_query what, completion<survey_page> done) override;
+  int borrow_news() noexcept override {
+    const visit here(*this);
+    return closed_.load() || !channel_ ? -1 : channel_->borrow();
+  }
+  void read_news() noexcept override {
+    const visit here(*this);
+    if (!closed_.load()) channel_->receive(events_, false);
+  }
+  void return_news() noexcept override {
+    const visit here(*this);
+    if (!closed_.load()) channel_->give_back();
+  }
   void close() noexcept override;
 
  private:

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -58,6 +59,7 @@ result<std::unique_ptr<wake_channel>> wake_channel::open(const store_file& file)
   auto made = std::make_unique<wake_channel>();
   if (auto good = made->open_folder(file); !good) return good.error();
   if (auto good = made->bind_socket((folder_mode(file.mode) & 0070) != 0 ? 0660 : 0600); !good) return good.error();
+  if (auto good = made->open_gate(); !good) return good.error();
   return made;
 }
 
@@ -105,8 +107,31 @@ result<void> wake_channel::bind_socket(mode_t mode) {
   return {};
 }
 
+result<void> wake_channel::open_gate() {
+  gate_ = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event in{.events = EPOLLIN, .data = {}};
+  if (gate_ < 0 || ::epoll_ctl(gate_, EPOLL_CTL_ADD, socket_, &in) != 0)
+    return no("the socket for wake-ups could not be watched", errno);
+  return {};
+}
+
+int wake_channel::borrow() noexcept {
+  if (borrowed_.exchange(true)) return -1;
+  ::epoll_ctl(gate_, EPOLL_CTL_DEL, socket_, nullptr);
+  return socket_;
+}
+
+// What has arrived in the meantime makes the gate readable at once.
+void wake_channel::give_back() noexcept {
+  epoll_event in{.events = EPOLLIN, .data = {}};
+  ::epoll_ctl(gate_, EPOLL_CTL_ADD, socket_, &in);
+  borrowed_.store(false);
+}
+
 wake_channel::~wake_channel() {
   if (folder_ >= 0 && !name_.empty()) unlinkat(folder_, name_.c_str(), 0);
+  for (auto& one : peers_) drop(one);
+  if (gate_ >= 0) ::close(gate_);
   if (socket_ >= 0) ::close(socket_);
   if (folder_ >= 0) ::close(folder_);
 }
@@ -117,22 +142,52 @@ bool wake_channel::own_is_there() const noexcept {
   return fstatat(folder_, name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-wake_channel::sent wake_channel::send_bytes(const char* socket, const void* bytes, std::size_t size) noexcept {
+wake_channel::sent wake_channel::outcome(const char* socket, int error) const noexcept {
+  if (error == EAGAIN || error == ENOBUFS) return sent::full;
+  if (error == ENOENT) return own_is_there() ? sent::dead : sent::unknown;
+  if (error != ECONNREFUSED) return sent::unknown;
+  // The names are random, so this cannot be a newcomer's. If it cannot be removed, the next one to find it tries.
+  unlinkat(folder_, socket, 0);
+  return sent::dead;
+}
+
+sockaddr_un wake_channel::address(const char* socket) const noexcept {
   sockaddr_un where{.sun_family = AF_UNIX, .sun_path = {}};
   prefix_.copy(where.sun_path, sizeof where.sun_path - 1);
   std::strncpy(where.sun_path + prefix_.size(), socket, sizeof where.sun_path - 1 - prefix_.size());
+  return where;
+}
+
+wake_channel::sent wake_channel::send_bytes(const char* socket, const void* bytes, std::size_t size) noexcept {
+  const auto where = address(socket);
   for (;;) {
     if (::sendto(socket_, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&where),
                  sizeof where) >= 0)
       return sent::yes;
-    if (errno == EINTR) continue;
-    if (errno == EAGAIN || errno == ENOBUFS) return sent::full;
-    if (errno == ENOENT) return own_is_there() ? sent::dead : sent::unknown;
-    if (errno != ECONNREFUSED) return sent::unknown;
-    // The names are random, so this cannot be a newcomer's. If it cannot be removed, the next one to find it tries.
-    unlinkat(folder_, socket, 0);
-    return sent::dead;
+    if (errno != EINTR) return outcome(socket, errno);
   }
+}
+
+// -1: not yet, or not any more; by name, then.
+int wake_channel::connected(std::int64_t to) noexcept {
+  for (auto& one : peers_) {
+    if (one.id != to) continue;
+    if (one.fd >= 0) return one.fd;
+    one.fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const auto where = address(socket_name(to).data());
+    if (one.fd < 0 || ::connect(one.fd, reinterpret_cast<const sockaddr*>(&where), sizeof where) == 0) return one.fd;
+    drop(one);
+    return -1;
+  }
+  auto& next = peers_[oldest_++ % peers_.size()];
+  drop(next);
+  next.id = to;
+  return -1;
+}
+
+void wake_channel::drop(peer& one) noexcept {
+  if (one.fd >= 0) ::close(one.fd);
+  one = {};
 }
 
 wake_channel::sent wake_channel::send(std::int64_t to, const wake_message& what) noexcept {
@@ -144,11 +199,22 @@ wake_channel::sent wake_channel::send(std::int64_t to, const wake_message& what)
   out.tokens = what.as.tokens;
   out.behind = what.as.behind;
   out.memo = what.as.memo;
-  return send_bytes(socket_name(to).data(), &out, sizeof out);
+  const auto name = socket_name(to);
+  const int fd = connected(to);
+  if (fd < 0) return send_bytes(name.data(), &out, sizeof out);
+  while (::send(fd, &out, sizeof out, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+    if (errno == EINTR) continue;
+    const auto how = outcome(name.data(), errno);
+    if (how != sent::full)
+      for (auto& one : peers_)
+        if (one.id == to) drop(one);
+    return how;
+  }
+  return sent::yes;
 }
 
-void wake_channel::receive(backend_events& events) noexcept {
-  for (;;) {
+void wake_channel::receive(backend_events& events, bool all) noexcept {
+  for (bool more = true; more; more = all) {
     datagram in;
     const auto got = ::recv(socket_, &in, sizeof in, MSG_DONTWAIT | MSG_TRUNC);
     if (got < 0 && errno == EINTR) continue;

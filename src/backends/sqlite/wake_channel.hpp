@@ -5,6 +5,10 @@
 
 #include <interlock/backend.hpp>
 
+#include <sys/un.h>
+
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,7 +36,11 @@ class wake_channel {
 
   /// As claims carry it; never 0.
   [[nodiscard]] std::int64_t id() const noexcept { return id_; }
-  [[nodiscard]] int fd() const noexcept { return socket_; }
+  /// Readable when there is something to receive and nobody has borrowed the socket.
+  [[nodiscard]] int fd() const noexcept { return gate_; }
+  /// The socket itself, for one thread that wants to listen to it alone; -1 if another one does.
+  int borrow() noexcept;
+  void give_back() noexcept;
 
   enum class sent : std::uint8_t {
     yes,
@@ -41,15 +49,19 @@ class wake_channel {
     unknown,  ///< could not be sent, for a reason that says nothing about the other process
   };
   sent send(std::int64_t to, const wake_message& what) noexcept;
-  /// Hands every message that has arrived to `events`.
-  void receive(backend_events& events) noexcept;
+  /// Hands every message that has arrived to `events`, or only the next one.
+  void receive(backend_events& events, bool all = true) noexcept;
   /// Removes sockets of dead processes, looking at no more than `most` of them.
   void sweep(int most) noexcept;
 
  private:
   result<void> open_folder(const store_file& file);
   result<void> bind_socket(mode_t mode);
+  result<void> open_gate();
   sent send_bytes(const char* socket, const void* bytes, std::size_t size) noexcept;
+  sent outcome(const char* socket, int error) const noexcept;
+  int connected(std::int64_t to) noexcept;
+  [[nodiscard]] sockaddr_un address(const char* socket) const noexcept;
   [[nodiscard]] bool own_is_there() const noexcept;
 
   std::string prefix_;  // what a socket's name needs before it to be an address
@@ -57,6 +69,18 @@ class wake_channel {
   std::int64_t id_ = 0;
   int folder_ = -1;
   int socket_ = -1;
+  int gate_ = -1;  // an epoll instance with nothing but the socket in it: opened and shut without telling who polls it
+  std::atomic<bool> borrowed_{false};
+
+  // Whom we have sent to of late. From the second time on over a socket of its own: the way by name costs as much again
+  // as the message.
+  struct peer {
+    std::int64_t id = 0;
+    int fd = -1;
+  };
+  static void drop(peer& one) noexcept;
+  std::array<peer, 8> peers_{};
+  std::size_t oldest_ = 0;
 };
 
 }  // namespace interlock::inline v1::sqlite_store
