@@ -31,7 +31,7 @@ auto async_wait(pending<T> operation, CompletionToken&& token) {
     });
   };
   return net::async_initiate<CompletionToken, void(result<T>)>(start, token,
-                                                              std::make_shared<pending<T>>(std::move(operation)));
+                                                               std::make_shared<pending<T>>(std::move(operation)));
 }
 
 }  // namespace interlock::inline v1

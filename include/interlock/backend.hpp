@@ -102,8 +102,8 @@ enum class departure : std::uint8_t {
 
 struct survey_query {
   std::string prefix{};
-  bool exact = false;    ///< the name `prefix` itself, nothing else
-  std::string after{};   ///< continue behind this name; empty: from the start
+  bool exact = false;   ///< the name `prefix` itself, nothing else
+  std::string after{};  ///< continue behind this name; empty: from the start
   std::size_t most = 256;
 };
 struct survey_page {
@@ -148,15 +148,16 @@ class backend {
   /// To `mode` and `weight` without letting go. Downgrade always; upgrade if it fits now, else `busy`, or with
   /// entry::queue `waiting`, still held as before and served first. A second upgrader: errc::deadlock. Converting to
   /// what it already is takes a queued upgrade back. A new exclusive hold has a new token.
-  virtual void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) = 0;
+  virtual void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how,
+                       completion<standing> done) = 0;
   virtual void survey(survey_query what, completion<survey_page> done) = 0;
   /// Ends exactly this claim. Gently: it is marked, its holder is told, and the record stays until the lease is over,
   /// so that nobody is granted the lock while the holder believes in it. By force: now. false: it was gone already.
   virtual void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) = 0;
 
-  /// Optional. Lends the descriptor on which news arrives to a caller that waits for it on its own thread, which saves the
-  /// way over the loop's: readable means read_news(), and return_news() ends the loan. -1: there is none, or it is lent
-  /// already. While it is lent, nobody else listens.
+  /// Optional. Lends the descriptor on which news arrives to a caller that waits for it on its own thread, which saves
+  /// the way over the loop's: readable means read_news(), and return_news() ends the loan. -1: there is none, or it is
+  /// lent already. While it is lent, nobody else listens.
   [[nodiscard]] virtual int borrow_news() noexcept { return -1; }
   virtual void read_news() noexcept {}
   virtual void return_news() noexcept {}

@@ -26,8 +26,8 @@ class client_handle;
 /// A connection to one store.
 ///
 /// Copies are handles to the same connection; the last handle or guard closes it. All operations are const and may be
-/// called from any thread: pass `const client&` or copy. Names are bytes, 1 to traits().name_max of them, without NUL and
-/// control characters, valid UTF-8; they are copied before a call returns.
+/// called from any thread: pass `const client&` or copy. Names are bytes, 1 to traits().name_max of them, without NUL
+/// and control characters, valid UTF-8; they are copied before a call returns.
 ///
 /// How a wait ends: `busy` only if the store's last word was that somebody else has it; after `patience` without any
 /// word, `unavailable` or `indeterminate`, whether or not the wait is over. A queueing call survives a reconnection in

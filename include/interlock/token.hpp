@@ -7,10 +7,11 @@
 
 namespace interlock::inline v1 {
 
-/// Rises with every exclusive grant of a name. Hand it to whatever you write to; what has seen a higher one refuses you.
+/// Rises with every exclusive grant of a name. Hand it to whatever you write to; what has seen a higher one refuses
+/// you.
 ///
-/// In [1, 2^63), so it fits BIGINT and Java's long. A shared grant's token is not below that of the last exclusive grant,
-/// and below that of the next.
+/// In [1, 2^63), so it fits BIGINT and Java's long. A shared grant's token is not below that of the last exclusive
+/// grant, and below that of the next.
 class fencing_token {
  public:
   explicit constexpr fencing_token(std::uint64_t value) noexcept : value_(value) {}

@@ -24,7 +24,8 @@ T or_throw(result<T> got) {
 }
 
 template <class T>
-pending<T> begin(const std::shared_ptr<detail::client_handle>& handle, const wanted_claim& wanted, const std::stop_token& stop) {
+pending<T> begin(const std::shared_ptr<detail::client_handle>& handle, const wanted_claim& wanted,
+                 const std::stop_token& stop) {
   auto& engine = handle->engine();
   auto op = std::make_shared<api::engine_operation<T>>(handle, engine.calls());
   if (stop.stop_requested())
@@ -75,7 +76,8 @@ pending<guard> client::async_acquire(std::string_view name, acquire_options opti
   return begin<guard>(handle_, {name, options, entry::queue, 0}, stop);
 }
 
-pending<std::optional<guard>> client::async_try_acquire(std::string_view name, acquire_options options, std::stop_token stop) const {
+pending<std::optional<guard>> client::async_try_acquire(std::string_view name, acquire_options options,
+                                                        std::stop_token stop) const {
   return begin<std::optional<guard>>(handle_, {name, options, options.wait ? entry::queue : entry::attempt, 0}, stop);
 }
 
@@ -113,15 +115,19 @@ std::vector<lock_info> client::survey(std::string_view prefix) const {
   return out;
 }
 
-bool client::evict(std::string_view name, claim_id who) const { return or_throw(handle_->engine().evict(name, who, false)); }
+bool client::evict(std::string_view name, claim_id who) const {
+  return or_throw(handle_->engine().evict(name, who, false));
+}
 
-bool client::evict_by_force(std::string_view name, claim_id who) const { return or_throw(handle_->engine().evict(name, who, true)); }
+bool client::evict_by_force(std::string_view name, claim_id who) const {
+  return or_throw(handle_->engine().evict(name, who, true));
+}
 
 bool client::check(std::string_view sequencer) const {
   const auto parts = parse_sequencer(sequencer);
   if (!parts) throw lock_error(failure(errc::invalid_argument, "not a sequencer: " + core::shown_name(sequencer)));
-  // A block of tokens may be reserved for hand-offs inside the holder's process; a grant whose sequencer was asked for is
-  // never handed on there, so if its token is in the standing block, it is the one in use.
+  // A block of tokens may be reserved for hand-offs inside the holder's process; a grant whose sequencer was asked for
+  // is never handed on there, so if its token is in the standing block, it is the one in use.
   for (const auto& one : inspect(parts->name).holders) {
     if ((one.mode == lock_mode::shared) != parts->shared || !one.token) continue;
     const auto first = one.token->value();

@@ -50,7 +50,9 @@ result<std::string> default_store_url() {
   const char* state = std::getenv("XDG_STATE_HOME");
   std::string base = state != nullptr && *state == '/' ? state : home() + "/.local/state";
   if (base == "/.local/state")
-    return failure(errc::invalid_argument, "no store given, and neither HOME nor XDG_STATE_HOME to keep one in: pass a store URL or set INTERLOCK_STORE");
+    return failure(
+        errc::invalid_argument,
+        "no store given, and neither HOME nor XDG_STATE_HOME to keep one in: pass a store URL or set INTERLOCK_STORE");
   base += "/interlock";
   if (auto made = make_directories(base); !made) return made.error();
   return "sqlite:" + encoded(base) + "/locks.db";

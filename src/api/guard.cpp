@@ -27,9 +27,7 @@ guard::~guard() {
 
 bool guard::valid() const noexcept { return hold_ && !released_ && hold_->valid(); }
 
-milliseconds guard::remaining() const noexcept {
-  return hold_ && !released_ ? hold_->remaining() : milliseconds{0};
-}
+milliseconds guard::remaining() const noexcept { return hold_ && !released_ ? hold_->remaining() : milliseconds{0}; }
 
 lock_state guard::state() const noexcept {
   if (!hold_) return lock_state::empty;
@@ -39,10 +37,13 @@ lock_state guard::state() const noexcept {
 
 void guard::throw_if_lost() const {
   if (state() == lock_state::lost)
-    throw lock_error(failure(errc::lost, "the lock \"" + name() + "\" was lost: " + std::string(to_string(why_lost()))));
+    throw lock_error(
+        failure(errc::lost, "the lock \"" + name() + "\" was lost: " + std::string(to_string(why_lost()))));
 }
 
-std::stop_token guard::lost() const noexcept { return hold_ ? hold_->engine().stop_token_of(*hold_) : std::stop_token{}; }
+std::stop_token guard::lost() const noexcept {
+  return hold_ ? hold_->engine().stop_token_of(*hold_) : std::stop_token{};
+}
 
 loss_reason guard::why_lost() const noexcept { return hold_ ? hold_->why_lost() : loss_reason::none; }
 
@@ -68,7 +69,9 @@ const std::string& guard::name() const noexcept {
 
 claim_id guard::id() const noexcept { return hold_ ? public_id(hold_->secret) : claim_id{}; }
 
-lock_mode guard::mode() const noexcept { return hold_ ? hold_->mode.load(std::memory_order_acquire) : lock_mode::exclusive; }
+lock_mode guard::mode() const noexcept {
+  return hold_ ? hold_->mode.load(std::memory_order_acquire) : lock_mode::exclusive;
+}
 
 result<void> guard::upgrade(std::optional<milliseconds> wait, std::stop_token stop) {
   if (!hold_) return failure(errc::invalid_argument, "an empty guard cannot be upgraded");

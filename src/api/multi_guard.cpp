@@ -15,7 +15,8 @@ namespace interlock::inline v1 {
 class multi_guard::any_lost {
  public:
   explicit any_lost(const std::vector<guard>& all) {
-    for (const auto& one : all) listening_.push_back(std::make_unique<std::stop_callback<forward>>(one.lost(), forward{source_}));
+    for (const auto& one : all)
+      listening_.push_back(std::make_unique<std::stop_callback<forward>>(one.lost(), forward{source_}));
   }
   [[nodiscard]] std::stop_token token() const noexcept { return source_.get_token(); }
 
@@ -44,7 +45,8 @@ multi_guard& multi_guard::operator=(multi_guard&& other) noexcept {
 
 const guard& multi_guard::at(std::string_view name) const {
   const auto found = std::find_if(held_.begin(), held_.end(), [&](const guard& one) { return one.name() == name; });
-  if (found == held_.end()) throw lock_error(failure(errc::invalid_argument, core::shown_name(name) + " is not among the locks held here"));
+  if (found == held_.end())
+    throw lock_error(failure(errc::invalid_argument, core::shown_name(name) + " is not among the locks held here"));
   return *found;
 }
 
@@ -111,9 +113,12 @@ namespace {
 /// The asynchronous form: each grant starts the next request; a failure lets go of all.
 class multi_operation final : public detail::operation<multi_guard> {
  public:
-  multi_operation(client locks, std::span<const wanted> names, const acquire_options& options, const std::shared_ptr<runtime::notifier>& place,
-                  std::stop_token stop)
-      : operation(place), locks_(std::move(locks)), plan_(names, options, detail::client_handle::of(locks_)->engine()), stop_(std::move(stop)) {}
+  multi_operation(client locks, std::span<const wanted> names, const acquire_options& options,
+                  const std::shared_ptr<runtime::notifier>& place, std::stop_token stop)
+      : operation(place),
+        locks_(std::move(locks)),
+        plan_(names, options, detail::client_handle::of(locks_)->engine()),
+        stop_(std::move(stop)) {}
 
   void go_on() {
     const auto keep = std::static_pointer_cast<multi_operation>(shared_from_this());
@@ -137,7 +142,8 @@ class multi_operation final : public detail::operation<multi_guard> {
 
 }  // namespace
 
-result<multi_guard> client::attempt_all(std::span<const wanted> names, acquire_options options, std::stop_token stop) const {
+result<multi_guard> client::attempt_all(std::span<const wanted> names, acquire_options options,
+                                        std::stop_token stop) const {
   if (names.empty()) return failure(errc::invalid_argument, "no lock names given");
   multi_acquisition plan(names, options, handle_->engine());
   while (!plan.done()) {
@@ -154,11 +160,13 @@ multi_guard client::acquire_all(std::span<const wanted> names, acquire_options o
   return std::move(*got);
 }
 
-multi_guard client::acquire_all(std::initializer_list<wanted> names, acquire_options options, std::stop_token stop) const {
+multi_guard client::acquire_all(std::initializer_list<wanted> names, acquire_options options,
+                                std::stop_token stop) const {
   return acquire_all(std::span(names.begin(), names.size()), options, std::move(stop));
 }
 
-pending<multi_guard> client::async_acquire_all(std::span<const wanted> names, acquire_options options, std::stop_token stop) const {
+pending<multi_guard> client::async_acquire_all(std::span<const wanted> names, acquire_options options,
+                                               std::stop_token stop) const {
   if (names.empty()) throw lock_error(failure(errc::invalid_argument, "no lock names given"));
   auto op = std::make_shared<multi_operation>(*this, names, options, handle_->engine().calls(), std::move(stop));
   op->go_on();

@@ -11,7 +11,8 @@ namespace interlock::inline v1 {
 semaphore::semaphore(client locks, std::string_view name, std::uint32_t limit)
     : locks_(std::move(locks)), name_(name), limit_(limit) {
   if (limit < 1 || limit >= lock_capacity)
-    throw lock_error(failure(errc::invalid_argument, "a semaphore's limit of " + std::to_string(limit) + " is not between 1 and 2147483647"));
+    throw lock_error(failure(errc::invalid_argument,
+                             "a semaphore's limit of " + std::to_string(limit) + " is not between 1 and 2147483647"));
 }
 
 result<guard> semaphore::attempt(acquire_options options, std::stop_token stop) const {

@@ -179,7 +179,9 @@ result<standing> claim_book::enter(const claim& who, entry how, std::shared_ptr<
   }
   if (capacity_ != who.capacity) {
     if (live()) {
-      const auto kind = [](std::uint32_t n) { return n == lock_capacity ? "a lock" : "a semaphore of " + std::to_string(n); };
+      const auto kind = [](std::uint32_t n) {
+        return n == lock_capacity ? "a lock" : "a semaphore of " + std::to_string(n);
+      };
       return failure(errc::invalid_argument, "\"" + std::string(who.name) + "\" is in use as " + kind(capacity_) +
                                                  " and cannot be " + kind(who.capacity) + " at the same time");
     }
@@ -208,8 +210,10 @@ result<standing> claim_book::enter(const claim& who, entry how, std::shared_ptr<
 
 standing claim_book::look(const claim& who, instant now, news& out) {
   if (planted(bug::renew_revives)) {
-    if (auto* mine = find(who.secret); mine != nullptr && mine->is == state::held) extend(*mine, now + who.lease);
-    else if (mine == nullptr && !live()) return *enter(who, entry::attempt, nullptr, now, out);
+    if (auto* mine = find(who.secret); mine != nullptr && mine->is == state::held)
+      extend(*mine, now + who.lease);
+    else if (mine == nullptr && !live())
+      return *enter(who, entry::attempt, nullptr, now, out);
   }
   settle(now, out);
   auto* mine = find(who.secret);

@@ -85,8 +85,9 @@ claim_machine::step claim_machine::asking_answered(instant sent, instant now, co
       }
       // Ours in the store, but the answer took so long that we may not say so. Ask again; not for ever.
       if (++late_ < late_grants) return ask_look(now);
-      return fail(now, failure(errc::unavailable, "the store's answers take longer than the lease of " +
-                                                      std::to_string(terms_.lease.count()) + " ms; ask for a longer lease"),
+      return fail(now,
+                  failure(errc::unavailable, "the store's answers take longer than the lease of " +
+                                                 std::to_string(terms_.lease.count()) + " ms; ask for a longer lease"),
                   ask::leave);
     }
     case kind::waiting:
@@ -102,7 +103,8 @@ claim_machine::step claim_machine::asking_answered(instant sent, instant now, co
     evicted_ = true;
     return fail(now, failure(errc::lost, "the wait was broken by an administrator"), ask::nothing);
   }
-  // Our lease ran out in the queue, or the store forgot us: never granted under this secret any more. Back of the queue.
+  // Our lease ran out in the queue, or the store forgot us: never granted under this secret any more. Back of the
+  // queue.
   phase_ = phase::asking;
   unanswered_ = false;
   question(now);
@@ -144,7 +146,8 @@ claim_machine::step claim_machine::held_answered(instant sent, instant now, cons
     last_ = as;
     believe(std::max(until_, believed_until(sent, terms_.lease)));
     const auto third = terms_.lease / 3;
-    look_at_ = on_grid(sent + std::chrono::duration_cast<boot_clock::duration>(third * (0.9 + jitter / 5)), terms_.lease);
+    look_at_ =
+        on_grid(sent + std::chrono::duration_cast<boot_clock::duration>(third * (0.9 + jitter / 5)), terms_.lease);
     if (until_ <= now) return timer(now, jitter);
     return {.news = std::exchange(jeopardy_, false) ? say::recovered : say::renewed};
   }
@@ -173,9 +176,7 @@ claim_machine::step claim_machine::failed(instant now, const failure& why, doubl
       look_at_ = retry_time(now, jitter);
       return {.news = std::exchange(jeopardy_, true) ? say::nothing : say::jeopardy};
     }
-    case phase::leaving:
-      look_at_ = std::min(retry_time(now, jitter), std::max(undo_until_, now));
-      return {};
+    case phase::leaving: look_at_ = std::min(retry_time(now, jitter), std::max(undo_until_, now)); return {};
     default: return {};
   }
 }
@@ -234,11 +235,13 @@ claim_machine::step claim_machine::tidy(instant now) {
 claim_machine::step claim_machine::silence(instant now) {
   const bool maybe = unanswered_ || asked_ || phase_ == phase::waiting;
   if (planted(bug::busy_for_unknown)) return fail(now, failure(errc::busy), undo());
-  return fail(now, maybe ? failure(errc::indeterminate, "no answer from the store within " +
-                                                            std::to_string(terms_.patience.count()) + " ms; it is being undone")
-                         : failure(errc::unavailable, "the store could not be reached within " +
-                                                          std::to_string(terms_.patience.count()) + " ms"),
-              undo());
+  return fail(
+      now,
+      maybe ? failure(errc::indeterminate, "no answer from the store within " +
+                                               std::to_string(terms_.patience.count()) + " ms; it is being undone")
+            : failure(errc::unavailable,
+                      "the store could not be reached within " + std::to_string(terms_.patience.count()) + " ms"),
+      undo());
 }
 
 claim_machine::step claim_machine::timer(instant now, double jitter) {
@@ -253,7 +256,8 @@ claim_machine::step claim_machine::timer(instant now, double jitter) {
       if (asked_ || now < look_at_) return {};
       return ask_look(now);
     case phase::held:
-      if (terms_.max_hold && now >= held_since_ + *terms_.max_hold) return lose(now, loss_reason::overheld, ask::nothing);
+      if (terms_.max_hold && now >= held_since_ + *terms_.max_hold)
+        return lose(now, loss_reason::overheld, ask::nothing);
       if (now >= until_) {
         if (planted(bug::loss_untold)) return phase_ = phase::over, step{};
         return lose(now, loss_reason::lapsed, ask::leave);

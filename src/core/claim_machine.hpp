@@ -51,9 +51,9 @@ class claim_machine {
   struct step {
     ask next = ask::nothing;
     say news = say::nothing;
-    std::optional<failure> why{};           ///< failed
-    loss_reason loss = loss_reason::none;   ///< lost
-    departure left = departure::gone;       ///< left
+    std::optional<failure> why{};          ///< failed
+    loss_reason loss = loss_reason::none;  ///< lost
+    departure left = departure::gone;      ///< left
   };
 
   claim_machine() = default;
@@ -79,7 +79,8 @@ class claim_machine {
   [[nodiscard]] phase at() const noexcept { return phase_; }
   /// When timer() wants to be called; instant::max() if never.
   [[nodiscard]] instant due() const noexcept;
-  /// While held: when it will be called lost unless a renewal is confirmed. While waiting: until when it is in the queue.
+  /// While held: when it will be called lost unless a renewal is confirmed. While waiting: until when it is in the
+  /// queue.
   [[nodiscard]] instant until() const noexcept { return until_; }
   [[nodiscard]] bool in_jeopardy() const noexcept { return jeopardy_; }
   [[nodiscard]] bool was_evicted() const noexcept { return evicted_; }
@@ -88,7 +89,9 @@ class claim_machine {
   [[nodiscard]] entry how() const noexcept { return how_; }
   /// How long the store is to keep it: the caller's lease and lock_delay.
   [[nodiscard]] milliseconds store_lease() const noexcept { return terms_.lease + terms_.lock_delay; }
-  [[nodiscard]] milliseconds store_wait_lease() const noexcept { return waiting_lease(terms_.lease) + terms_.lock_delay; }
+  [[nodiscard]] milliseconds store_wait_lease() const noexcept {
+    return waiting_lease(terms_.lease) + terms_.lock_delay;
+  }
   /// Someone in this process queues behind this claim now: an attempt becomes a wait.
   void queue() noexcept { how_ = entry::queue; }
   /// While held: look no later than this, e.g. because an upgrade may have come through.
@@ -126,10 +129,10 @@ class claim_machine {
   std::uint8_t late_ = 0;     // grants that were over when their answer arrived
   std::uint8_t retries_ = 0;  // since the store's last word
   standing last_{};
-  instant asked_at_{};               // of the question under way
+  instant asked_at_{};                    // of the question under way
   instant quiet_since_ = instant::max();  // the first question since the store's last word
-  instant until_{};                  // believed
-  instant look_at_ = instant::max();  // or enter again, or leave again
+  instant until_{};                       // believed
+  instant look_at_ = instant::max();      // or enter again, or leave again
   instant held_since_{};
   instant undo_until_{};  // leaving: the store has forgotten us by then at the latest
 };

@@ -10,16 +10,16 @@ namespace interlock::inline v1::core {
 /// A claim whose holder in this process has just let go, while others of this process queue for the same name.
 struct handoff_facts {
   instant now{};
-  instant until{};         ///< believed
-  instant run_started{};   ///< since when the claim has been passed on without a word from the store
+  instant until{};        ///< believed
+  instant run_started{};  ///< since when the claim has been passed on without a word from the store
   milliseconds lease{};
   std::uint32_t run = 0;          ///< how often it was passed on in this run
   std::uint32_t behind = 0;       ///< claims of others in the store's queue, by its last word
   std::uint32_t tokens_left = 0;  ///< reserved and unused
-  bool asked = false;         ///< the store was asked just now, because the run was long or the tokens used up
+  bool asked = false;             ///< the store was asked just now, because the run was long or the tokens used up
   bool jeopardy = false;
-  bool published = false;     ///< somebody was given the sequencer: the store must see this grant end
-  bool next_fits = true;      ///< the next caller's terms are no more than the claim's
+  bool published = false;  ///< somebody was given the sequencer: the store must see this grant end
+  bool next_fits = true;   ///< the next caller's terms are no more than the claim's
 };
 
 enum class handoff : std::uint8_t {

@@ -31,8 +31,6 @@ constexpr instant on_grid(instant when, milliseconds lease) noexcept {
 }
 
 /// Silence that counts as trouble, though the lease still stands.
-constexpr milliseconds jeopardy_after(milliseconds lease) noexcept {
-  return std::min(lease / 6, milliseconds{1'000});
-}
+constexpr milliseconds jeopardy_after(milliseconds lease) noexcept { return std::min(lease / 6, milliseconds{1'000}); }
 
 }  // namespace interlock::inline v1::core

@@ -15,10 +15,14 @@ std::optional<std::size_t> sequence(std::string_view text) noexcept {
   if (first < 0x80) return 1;
   std::size_t size = 0;
   std::uint32_t point = 0;
-  if (first >= 0xc2 && first <= 0xdf) size = 2, point = first & 0x1f;
-  else if (first >= 0xe0 && first <= 0xef) size = 3, point = first & 0x0f;
-  else if (first >= 0xf0 && first <= 0xf4) size = 4, point = first & 0x07;
-  else return {};
+  if (first >= 0xc2 && first <= 0xdf)
+    size = 2, point = first & 0x1f;
+  else if (first >= 0xe0 && first <= 0xef)
+    size = 3, point = first & 0x0f;
+  else if (first >= 0xf0 && first <= 0xf4)
+    size = 4, point = first & 0x07;
+  else
+    return {};
   if (text.size() < size) return {};
   for (std::size_t i = 1; i < size; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return {};

@@ -9,11 +9,15 @@
 
 namespace interlock::inline v1::core {
 namespace {
-constexpr std::array<std::string_view, 18> names{
-    "renew_revives",      "release_any",       "deadline_from_reply",    "lost_wakeup",         "expire_early",
-    "barging",            "token_repeats",     "no_tombstone",           "dead_waiter_blocks",  "renew_after_release",
-    "stop_after_one_failure", "loss_untold",   "orphan_after_cancel",    "reader_joins_writer", "downgrade_gap",
-    "evict_wrong",        "busy_for_unknown",  "token_after_handoff"};
+constexpr std::array<std::string_view, 18> names{"renew_revives",          "release_any",
+                                                 "deadline_from_reply",    "lost_wakeup",
+                                                 "expire_early",           "barging",
+                                                 "token_repeats",          "no_tombstone",
+                                                 "dead_waiter_blocks",     "renew_after_release",
+                                                 "stop_after_one_failure", "loss_untold",
+                                                 "orphan_after_cancel",    "reader_joins_writer",
+                                                 "downgrade_gap",          "evict_wrong",
+                                                 "busy_for_unknown",       "token_after_handoff"};
 
 int chosen() noexcept {
   const char* name = std::getenv("INTERLOCK_PLANT");

@@ -52,7 +52,8 @@ result<void> check_options(const store_url& url, std::initializer_list<std::stri
     std::string known;
     for (const auto& one : engine_options) known += (known.empty() ? "" : ", ") + std::string(one);
     for (const auto& one : mine) known += ", " + std::string(one);
-    return failure(errc::invalid_argument, "store URL: " + url.scheme + " has no option \"" + name + "\"; it has " + known);
+    return failure(errc::invalid_argument,
+                   "store URL: " + url.scheme + " has no option \"" + name + "\"; it has " + known);
   }
   return {};
 }

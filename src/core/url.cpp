@@ -38,7 +38,8 @@ result<store_url::endpoint> parse_endpoint(std::string_view text) {
   std::string_view port;
   if (!text.empty() && text.front() == '[') {
     const auto close = text.find(']');
-    if (close == std::string_view::npos) return bad("store URL: the host " + std::string(text) + " lacks its closing ]");
+    if (close == std::string_view::npos)
+      return bad("store URL: the host " + std::string(text) + " lacks its closing ]");
     out.host = text.substr(1, close - 1);
     const auto rest = text.substr(close + 1);
     if (!rest.empty() && rest.front() != ':') return bad("store URL: unexpected text after ] in " + std::string(text));
@@ -113,7 +114,8 @@ result<void> parse_options(std::string_view text, store_url& out) {
 result<store_url> parse_url(std::string_view text) {
   const auto colon = text.find(':');
   if (colon == std::string_view::npos || colon == 0)
-    return bad("store URL: \"" + std::string(text.substr(0, 40)) + "\" has no scheme; examples: sqlite:/var/lib/app/locks.db, memory:");
+    return bad("store URL: \"" + std::string(text.substr(0, 40)) +
+               "\" has no scheme; examples: sqlite:/var/lib/app/locks.db, memory:");
   store_url out;
   out.scheme = text.substr(0, colon);
   if (!std::all_of(out.scheme.begin(), out.scheme.end(), scheme_char))

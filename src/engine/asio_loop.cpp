@@ -25,7 +25,8 @@ namespace net = boost::asio;
 /// One readable descriptor; watched through a duplicate, so that its owner may close it whenever it likes.
 class readable final : public subscription::source, public std::enable_shared_from_this<readable> {
  public:
-  readable(net::io_context& io, int fd, std::function<void()> ready) : descriptor_(io, ::fcntl(fd, F_DUPFD_CLOEXEC, 0)), ready_(std::move(ready)) {}
+  readable(net::io_context& io, int fd, std::function<void()> ready)
+      : descriptor_(io, ::fcntl(fd, F_DUPFD_CLOEXEC, 0)), ready_(std::move(ready)) {}
 
   void wait() {
     descriptor_.async_wait(net::posix::stream_descriptor::wait_read,

@@ -21,7 +21,8 @@ result<std::optional<milliseconds>> url_duration(const store_url& url, std::stri
   const auto found = url.options.find(name);
   if (found == url.options.end()) return std::optional<milliseconds>{};
   auto span = parse_duration(found->second);
-  if (!span) return failure(errc::invalid_argument, "store URL: option " + std::string(name) + ": " + span.error().message());
+  if (!span)
+    return failure(errc::invalid_argument, "store URL: option " + std::string(name) + ": " + span.error().message());
   return std::optional<milliseconds>(*span);
 }
 
@@ -32,12 +33,14 @@ result<void> merge(const store_url& url, client_options& into) {
     if (!said) return said.error();
     if (!*to) *to = *said;
   }
-  if (const auto found = url.options.find("prefix"); found != url.options.end() && into.prefix.empty()) into.prefix = found->second;
+  if (const auto found = url.options.find("prefix"); found != url.options.end() && into.prefix.empty())
+    into.prefix = found->second;
   if (const auto found = url.options.find("require"); found != url.options.end() && !into.require) {
     for (const auto promise : {guarantee::best_effort, guarantee::fenced, guarantee::strict})
       if (found->second == to_string(promise)) into.require = promise;
     if (!into.require)
-      return failure(errc::invalid_argument, "store URL: require=" + found->second + " is none of best_effort, fenced, strict");
+      return failure(errc::invalid_argument,
+                     "store URL: require=" + found->second + " is none of best_effort, fenced, strict");
   }
   return {};
 }
@@ -55,8 +58,8 @@ result<std::shared_ptr<engine>> engine::open(std::string_view text, client_optio
   if (!url) return url.error();
   auto connect = base.connect ? base.connect : core::find_backend(url->scheme);
   if (!connect)
-    return failure(errc::invalid_argument,
-                   "store URL: this build has no store \"" + url->scheme + "\"; it has " + joined(core::known_schemes()));
+    return failure(errc::invalid_argument, "store URL: this build has no store \"" + url->scheme + "\"; it has " +
+                                               joined(core::known_schemes()));
   if (auto merged = merge(*url, options); !merged) return merged.error();
 
   auto made = std::make_shared<engine>(*url, std::move(options), std::move(base));
@@ -66,13 +69,15 @@ result<std::shared_ptr<engine>> engine::open(std::string_view text, client_optio
   const auto& has = made->traits();
   if (const auto need = made->options_.require.value_or(guarantee::best_effort); has.guarantee < need) {
     made->close();
-    return failure(errc::unsupported, made->shown_url_ + " can promise " + std::string(to_string(has.guarantee)) + ", not " +
-                                          std::string(to_string(need)) + (has.caveat.empty() ? "" : ": " + has.caveat));
+    return failure(errc::unsupported, made->shown_url_ + " can promise " + std::string(to_string(has.guarantee)) +
+                                          ", not " + std::string(to_string(need)) +
+                                          (has.caveat.empty() ? "" : ": " + has.caveat));
   }
   if (made->lease_ < has.lease_min || made->lease_ > has.lease_max) {
     made->close();
-    return failure(errc::invalid_argument, "a lease of " + std::to_string(made->lease_.count()) + " ms is not between " +
-                                               std::to_string(has.lease_min.count()) + " and " + std::to_string(has.lease_max.count()) + " ms");
+    return failure(errc::invalid_argument, "a lease of " + std::to_string(made->lease_.count()) +
+                                               " ms is not between " + std::to_string(has.lease_min.count()) + " and " +
+                                               std::to_string(has.lease_max.count()) + " ms");
   }
   return made;
 }
@@ -151,15 +156,17 @@ void engine::leave_slot(slot& at) noexcept {
   std::erase_if(slots_, [](const auto& entry) { return entry.second.users == 0; });
 }
 
-void engine::emit(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss, const failure* why) {
+void engine::emit(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss,
+                  const failure* why) {
   if (!options_.observer) return;
   if (events_waiting_->load(std::memory_order_relaxed) >= most_events) {
     ++dropped_events_;
     return;
   }
   events_waiting_->fetch_add(1, std::memory_order_relaxed);
-  calls_->post([call = options_.observer, kind, name = at.name(), who, took, loss, why = why != nullptr ? std::optional(*why) : std::nullopt,
-                dropped = std::exchange(dropped_events_, 0), waiting = events_waiting_] {
+  calls_->post([call = options_.observer, kind, name = at.name(), who, took, loss,
+                why = why != nullptr ? std::optional(*why) : std::nullopt, dropped = std::exchange(dropped_events_, 0),
+                waiting = events_waiting_] {
     waiting->fetch_sub(1, std::memory_order_relaxed);
     if (dropped > 0) {
       event lost;

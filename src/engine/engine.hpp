@@ -86,7 +86,9 @@ class engine final : public backend_events {
   [[nodiscard]] const store_traits& traits() const noexcept { return store_->traits(); }
   [[nodiscard]] const std::string& shown_url() const noexcept { return shown_url_; }
   [[nodiscard]] std::string full_name(std::string_view name) const { return options_.prefix + std::string(name); }
-  [[nodiscard]] std::string own_name(std::string_view full) const { return std::string(full.substr(options_.prefix.size())); }
+  [[nodiscard]] std::string own_name(std::string_view full) const {
+    return std::string(full.substr(options_.prefix.size()));
+  }
   [[nodiscard]] instant now() const noexcept { return time_.now(); }
   [[nodiscard]] const std::shared_ptr<notifier>& calls() const noexcept { return calls_; }
   [[nodiscard]] bool forked() const noexcept;
@@ -147,7 +149,8 @@ class engine final : public backend_events {
   void on_push(F&& change) noexcept;
   void ask(const aftermath::question& what, instant sent, inline_work here);
   void send_looks(inline_work here);
-  void ask_convert(claim_record& one, const claim& asked, lock_mode mode, std::uint32_t weight, entry how, instant sent);
+  void ask_convert(claim_record& one, const claim& asked, lock_mode mode, std::uint32_t weight, entry how,
+                   instant sent);
   void ask_looks(std::vector<claim_record*> whom, instant sent, inline_work here);
   void batch_over(instant sent) noexcept;
   template <class F>
@@ -165,10 +168,12 @@ class engine final : public backend_events {
   void leave_slot(slot& at) noexcept;
   void set_alarm(alarm& what, instant due);
   void change_state(detail::hold& held, lock_state to);
-  void emit(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss, const failure* why);
+  void emit(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss,
+            const failure* why);
   // engine_holds.cpp
   bool begin_leaving(detail::hold& held, request* waiter, aftermath& out, result<void>& done);
-  result<void> convert(detail::hold& held, lock_mode mode, std::optional<milliseconds> wait, const std::stop_token& stop);
+  result<void> convert(detail::hold& held, lock_mode mode, std::optional<milliseconds> wait,
+                       const std::stop_token& stop);
   void converted(claim_record& one, instant sent, result<standing> got, aftermath& out);
   void adopt_mode(claim_record& one, const standing& as, aftermath& out);
   void take_back_upgrade(claim_record& one);

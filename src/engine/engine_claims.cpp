@@ -49,9 +49,7 @@ claim engine::told(const claim_record& one) const noexcept {
   return out;
 }
 
-void engine::start(claim_record& one, entry how, aftermath& out) {
-  apply(one, one.machine.start(out.now, how), out);
-}
+void engine::start(claim_record& one, entry how, aftermath& out) { apply(one, one.machine.start(out.now, how), out); }
 
 // Somebody queues for the name and this process has no claim on it.
 void engine::serve(slot& at, aftermath& out) {
@@ -150,7 +148,8 @@ void engine::deliver(claim_record& one, aftermath& out) {
 // A confirmed renewal moves the deadline; nothing else does.
 void engine::refresh(claim_record& one) noexcept {
   const auto& word = one.machine.last();
-  if (one.held != nullptr) one.held->until.store(one.machine.until().time_since_epoch().count(), std::memory_order_release);
+  if (one.held != nullptr)
+    one.held->until.store(one.machine.until().time_since_epoch().count(), std::memory_order_release);
   if (one.mode == lock_mode::exclusive && word.tokens > 0 && word.token >= one.token + one.tokens) {
     one.token = word.token;  // a fresh block
     one.tokens = word.tokens;
@@ -226,7 +225,8 @@ void engine::claim_lost(claim_record& one, loss_reason reason, aftermath& out) {
     emit(event_kind::lost, at, one.secret, std::chrono::floor<milliseconds>(out.now - held->since), reason, nullptr);
     change_state(*held, lock_state::lost);
     // Evicted or overheld: the record stays in the store until its lease is over, or until the holder has stopped.
-    const bool stands = one.machine.at() == phase::over && (reason == loss_reason::broken || reason == loss_reason::overheld);
+    const bool stands =
+        one.machine.at() == phase::over && (reason == loss_reason::broken || reason == loss_reason::overheld);
     if (!stands) {
       held->claim = nullptr;
       --one.pins;

@@ -16,7 +16,8 @@ bool believed(const hold& held) noexcept {
   return is == lock_state::held || is == lock_state::jeopardy;
 }
 failure lost_failure(const hold& held) {
-  return failure(errc::lost, "the lock " + core::shown_name(held.name()) + " was lost: " + std::string(to_string(held.why_lost())));
+  return failure(errc::lost,
+                 "the lock " + core::shown_name(held.name()) + " was lost: " + std::string(to_string(held.why_lost())));
 }
 }  // namespace
 
@@ -48,7 +49,8 @@ bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<v
     if (at.queue.first != nullptr) {
       hand_over(*claim, out);
       if (claim->machine.at() != phase::leaving) {  // passed on, or about to be: for this caller it is over
-        emit(event_kind::released, at, held.secret, std::chrono::floor<milliseconds>(out.now - held.since), loss_reason::none, nullptr);
+        emit(event_kind::released, at, held.secret, std::chrono::floor<milliseconds>(out.now - held.since),
+             loss_reason::none, nullptr);
         unpin(*claim);
         return true;
       }
@@ -198,9 +200,11 @@ result<void> engine::upgrade(hold& held, std::optional<milliseconds> wait, const
 
 result<void> engine::downgrade(hold& held) { return convert(held, lock_mode::shared, {}, {}); }
 
-result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseconds> wait, const std::stop_token& stop) {
+result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseconds> wait,
+                             const std::stop_token& stop) {
   if (held.forked()) return closed_failure();
-  if (!traits().convert) return failure(errc::unsupported, "the " + traits().store + " store cannot convert a held lock");
+  if (!traits().convert)
+    return failure(errc::unsupported, "the " + traits().store + " store cannot convert a held lock");
   request one;
   one.for_what = request::wish::upgrade;
   one.mode = mode;
@@ -217,16 +221,19 @@ result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseco
       if (held.is.load(std::memory_order_relaxed) == lock_state::lost) return lost_failure(held);
       return failure(errc::invalid_argument, "a guard that holds nothing cannot be converted");
     }
-    if (claim->capacity != lock_capacity) return failure(errc::invalid_argument, "a permit cannot be upgraded or downgraded");
+    if (claim->capacity != lock_capacity)
+      return failure(errc::invalid_argument, "a permit cannot be upgraded or downgraded");
     if (claim->mode == mode) return {};
-    if (held.depth > 1) return failure(errc::invalid_argument, "a re-entered lock cannot be converted: give back the inner holds first");
+    if (held.depth > 1)
+      return failure(errc::invalid_argument, "a re-entered lock cannot be converted: give back the inner holds first");
     if (claim->upgrade != nullptr) return failure(errc::deadlock, "this guard is being converted already");
     claim->upgrade = &one;
     one.on = claim;
     one.at = claim->at;
     ++claim->at->users;
     ++claim->pins;
-    if (wait && *wait > milliseconds{0}) one.wait_until = one.started + std::min(*wait, milliseconds{std::chrono::hours{24 * 365}});
+    if (wait && *wait > milliseconds{0})
+      one.wait_until = one.started + std::min(*wait, milliseconds{std::chrono::hours{24 * 365}});
     asked = told(*claim);
     set_alarm(one, one.started + patience_);
   }
@@ -234,7 +241,9 @@ result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseco
   wait_for(one, stop);
   const auto got = std::move(*one.outcome);
   if (got) return {};
-  if (mode == lock_mode::exclusive && (got.error() == errc::busy || got.error() == errc::cancelled || got.error() == errc::indeterminate) && how == entry::queue)
+  if (mode == lock_mode::exclusive &&
+      (got.error() == errc::busy || got.error() == errc::cancelled || got.error() == errc::indeterminate) &&
+      how == entry::queue)
     take_back_upgrade(*claim);
   return got.error();
 }
@@ -248,7 +257,8 @@ void engine::converted(claim_record& one, instant sent, result<standing> got, af
       if (one.upgrade != nullptr && one.mode == one.upgrade->mode) finish_convert(one, {}, out);
       return;
     }
-    case standing::kind::busy: return finish_convert(one, about(*one.at, failure(errc::busy, "others read"), "upgrading"), out);
+    case standing::kind::busy:
+      return finish_convert(one, about(*one.at, failure(errc::busy, "others read"), "upgrading"), out);
     case standing::kind::waiting: {
       if (one.upgrade == nullptr) return;
       one.upgrade->answered = true;

@@ -36,7 +36,8 @@ result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   one.terms.patience = patience_;
   one.terms.push = has.push;
   if (auto ok = check_span("a lease", one.terms.lease, has.lease_min, has.lease_max); !ok) return ok;
-  if (auto ok = check_span("a lock_delay", asked.lock_delay, milliseconds{0}, has.lease_max - one.terms.lease); !ok) return ok;
+  if (auto ok = check_span("a lock_delay", asked.lock_delay, milliseconds{0}, has.lease_max - one.terms.lease); !ok)
+    return ok;
   if (asked.max_hold)
     if (auto ok = check_span("a max_hold", *asked.max_hold, milliseconds{1}, longest_wait); !ok) return ok;
   if (asked.wait)
@@ -46,7 +47,8 @@ result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   one.owner = asked.owner;
   one.how = asked.wait && *asked.wait == milliseconds{0} ? entry::attempt : wanted.how;
   if (wanted.limit == 0) {
-    if (asked.permits != 1) return bad("permits = " + std::to_string(asked.permits) + " is for semaphores; a lock has just one");
+    if (asked.permits != 1)
+      return bad("permits = " + std::to_string(asked.permits) + " is for semaphores; a lock has just one");
     if (asked.mode == lock_mode::shared && !has.shared)
       return failure(errc::unsupported, "the " + has.store + " store has no shared mode");
     one.weight = asked.mode == lock_mode::shared ? 1 : lock_capacity;
@@ -71,7 +73,8 @@ result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, 
   if (forked()) return closed_failure();
   request one;
   if (auto ok = fill(one, wanted); !ok) return ok.error();
-  if (stop.stop_requested()) return failure(errc::cancelled, "cancelled before " + shown_name(wanted.name) + " was asked for");
+  if (stop.stop_requested())
+    return failure(errc::cancelled, "cancelled before " + shown_name(wanted.name) + " was asked for");
   one.client = std::move(client);
   one.sleeper = &parker::of_this_thread();
   aftermath out(one.started, inline_work::if_brief);
@@ -107,7 +110,9 @@ result<void> engine::begin_async(std::shared_ptr<detail::client_handle> client, 
 void engine::wait_for(request& one, const std::stop_token& stop) {
   if (one.done.load(std::memory_order_acquire)) return;
   if (calls_->is_current())
-    cancel(one, failure(errc::deadlock, "a blocking call on one of interlock's own threads would wait for itself; use the async_ twin"));
+    cancel(one,
+           failure(errc::deadlock,
+                   "a blocking call on one of interlock's own threads would wait for itself; use the async_ twin"));
   const auto on_stop = [&] { cancel(one, failure(errc::cancelled, "cancelled by the caller")); };
   std::optional<std::stop_callback<decltype(on_stop)>> listening;
   if (stop.stop_possible()) listening.emplace(stop, on_stop);
@@ -148,7 +153,8 @@ void engine::join(request& one, std::string_view name, aftermath& out) {
 
 void engine::join_queue(request& one, aftermath& out) {
   auto& at = *one.at;
-  if (auto* now_held = at.current; one.owner && now_held != nullptr && now_held->owner == one.owner && now_held->valid())
+  if (auto* now_held = at.current;
+      one.owner && now_held != nullptr && now_held->owner == one.owner && now_held->valid())
     if (auto same = now_held->weak_from_this().lock()) {
       ++same->depth;
       return finish(one, std::move(same), out);
@@ -172,7 +178,8 @@ void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
   }
   if (one.on != nullptr && one.on->sole == &one) one.on->sole = nullptr;
   if (!outcome && one.for_what == request::wish::acquire)
-    emit(event_kind::gave_up, at, {}, std::chrono::floor<milliseconds>(out.now - one.started), loss_reason::none, &outcome.error());
+    emit(event_kind::gave_up, at, {}, std::chrono::floor<milliseconds>(out.now - one.started), loss_reason::none,
+         &outcome.error());
   one.outcome.emplace(std::move(outcome));
   leave_slot(at);
   if (one.self) {
@@ -206,7 +213,8 @@ void engine::grant(request& one, claim_record& claim, aftermath& out) {
     ++claim.token;
     --claim.tokens;
   }
-  emit(event_kind::acquired, at, claim.secret, std::chrono::floor<milliseconds>(out.now - one.started), loss_reason::none, nullptr);
+  emit(event_kind::acquired, at, claim.secret, std::chrono::floor<milliseconds>(out.now - one.started),
+       loss_reason::none, nullptr);
   finish(one, std::move(held), out);
 }
 
@@ -246,9 +254,17 @@ void engine::timed_out(request& one, aftermath& out) {
   switch (one.for_what) {
     case request::wish::leave:
       if (one.on != nullptr) one.on->leaver = nullptr;
-      return finish(one, about(at, failure(errc::indeterminate, "no answer from the store yet; interlock goes on trying"), "releasing"), out);
+      return finish(one,
+                    about(at, failure(errc::indeterminate, "no answer from the store yet; interlock goes on trying"),
+                          "releasing"),
+                    out);
     case request::wish::upgrade:
-      return finish_convert(*one.on, about(at, one.answered ? failure(errc::busy, "others read") : failure(errc::indeterminate, "no answer from the store"), "converting"), out);
+      return finish_convert(*one.on,
+                            about(at,
+                                  one.answered ? failure(errc::busy, "others read")
+                                               : failure(errc::indeterminate, "no answer from the store"),
+                                  "converting"),
+                            out);
     case request::wish::acquire: break;
   }
   auto* claim = one.on != nullptr ? one.on : at.claim;

@@ -104,7 +104,10 @@ void engine::ask(const aftermath::question& what, instant sent, inline_work here
         auto& one = *mine.about;
         if (got) one.memo = got->memo;
         const double jitter = self->random_.fraction();
-        self->apply(one, got ? one.machine.answered(mine.sent, out.now, *got, jitter) : one.machine.failed(out.now, got.error(), jitter), out);
+        self->apply(one,
+                    got ? one.machine.answered(mine.sent, out.now, *got, jitter)
+                        : one.machine.failed(out.now, got.error(), jitter),
+                    out);
         self->unpin(one);
       });
     });
@@ -115,13 +118,17 @@ void engine::ask(const aftermath::question& what, instant sent, inline_work here
     auto* self = std::exchange(mine.from, nullptr);
     self->on_answer([&](aftermath& out) {
       auto& one = *mine.about;
-      self->apply(one, got ? one.machine.departed(out.now, *got) : one.machine.failed(out.now, got.error(), self->random_.fraction()), out);
+      self->apply(one,
+                  got ? one.machine.departed(out.now, *got)
+                      : one.machine.failed(out.now, got.error(), self->random_.fraction()),
+                  out);
       self->unpin(one);
     });
   });
 }
 
-void engine::ask_convert(claim_record& one, const claim& asked, lock_mode mode, std::uint32_t weight, entry how, instant sent) {
+void engine::ask_convert(claim_record& one, const claim& asked, lock_mode mode, std::uint32_t weight, entry how,
+                         instant sent) {
   store_->convert(asked, mode, weight, how, [mine = ticket(this, &one, sent)](result<standing> got) mutable {
     auto* self = std::exchange(mine.from, nullptr);
     self->on_answer([&](aftermath& out) {
@@ -162,7 +169,8 @@ void engine::ask_looks(std::vector<claim_record*> whom, instant sent, inline_wor
     std::vector<claim_record*> still;
     still.reserve(whom.size());
     for (auto* one : whom) {
-      const bool wanted = one->machine.at() == phase::held || one->machine.at() == phase::waiting || one->machine.at() == phase::asking;
+      const bool wanted =
+          one->machine.at() == phase::held || one->machine.at() == phase::waiting || one->machine.at() == phase::asking;
       if (!wanted) {  // released or lost since: never renew that
         unpin(*one);
         continue;
@@ -183,9 +191,15 @@ void engine::ask_looks(std::vector<claim_record*> whom, instant sent, inline_wor
       for (std::size_t i = 0; i < mine.about.size(); ++i) {
         auto& one = *mine.about[i];
         const double jitter = self->random_.fraction();
-        const result<standing> each = !got ? result<standing>(got.error()) : i < got->size() ? (*got)[i] : result<standing>(failure(errc::internal, "the store left out an answer"));
+        const result<standing> each = !got ? result<standing>(got.error())
+                                      : i < got->size()
+                                          ? (*got)[i]
+                                          : result<standing>(failure(errc::internal, "the store left out an answer"));
         if (each && each->is == standing::kind::held) self->adopt_mode(one, *each, out);
-        self->apply(one, each ? one.machine.answered(mine.sent, out.now, *each, jitter) : one.machine.failed(out.now, each.error(), jitter), out);
+        self->apply(one,
+                    each ? one.machine.answered(mine.sent, out.now, *each, jitter)
+                         : one.machine.failed(out.now, each.error(), jitter),
+                    out);
         if (each && one.upgrade != nullptr && one.mode == one.upgrade->mode) self->finish_convert(one, {}, out);
         self->unpin(one);
       }
@@ -246,22 +260,33 @@ result<T> engine::ask_and_wait(F start) {
   });
   std::unique_lock lock(shared->mutex);
   if (!shared->changed.wait_for(lock, patience_, [&] { return shared->got.has_value(); }))
-    return failure(errc::unavailable, traits().store + ": no answer within " + std::to_string(patience_.count()) + " ms");
+    return failure(errc::unavailable,
+                   traits().store + ": no answer within " + std::to_string(patience_.count()) + " ms");
   return std::move(*shared->got);
 }
 
 result<survey_page> engine::survey(survey_query what) {
-  if (forked() || [&] { const std::lock_guard lock(mutex_); return closing_; }()) return closed_failure();
+  if (forked() || [&] {
+        const std::lock_guard lock(mutex_);
+        return closing_;
+      }())
+    return closed_failure();
   if (!traits().survey) return failure(errc::unsupported, "the " + traits().store + " store cannot list its locks");
-  return ask_and_wait<survey_page>([&](completion<survey_page> done) { store_->survey(std::move(what), std::move(done)); });
+  return ask_and_wait<survey_page>(
+      [&](completion<survey_page> done) { store_->survey(std::move(what), std::move(done)); });
 }
 
 result<bool> engine::evict(std::string_view name, const claim_id& who, bool force) {
-  if (forked() || [&] { const std::lock_guard lock(mutex_); return closing_; }()) return closed_failure();
+  if (forked() || [&] {
+        const std::lock_guard lock(mutex_);
+        return closing_;
+      }())
+    return closed_failure();
   if (auto ok = core::check_name(name, traits().name_max); !ok) return ok.error();
   auto kept = std::make_shared<std::string>(full_name(name));
   return ask_and_wait<bool>([&](completion<bool> done) {
-    store_->evict(*kept, who, force, [kept, done = std::move(done)](result<bool> got) mutable { done(std::move(got)); });
+    store_->evict(*kept, who, force,
+                  [kept, done = std::move(done)](result<bool> got) mutable { done(std::move(got)); });
   });
 }
 

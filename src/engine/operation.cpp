@@ -10,7 +10,8 @@ operation_base::~operation_base() = default;
 std::optional<failure> operation_base::wait() const {
   if (ready()) return {};
   if (place_->is_current())
-    return failure(errc::deadlock, "a blocking call on one of interlock's own threads would wait for itself; use then() or co_await");
+    return failure(errc::deadlock,
+                   "a blocking call on one of interlock's own threads would wait for itself; use then() or co_await");
   while (!ready()) ready_.wait(0, std::memory_order_acquire);
   return {};
 }

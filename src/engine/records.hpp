@@ -17,7 +17,7 @@
 namespace interlock::inline v1::detail {
 class hold;
 class client_handle;
-}
+}  // namespace interlock::inline v1::detail
 
 /// What the engine remembers. Everything here is guarded by the engine's mutex unless it says otherwise.
 namespace interlock::inline v1::runtime {
@@ -59,27 +59,27 @@ struct claim_record final : alarm {
   claim_record() noexcept : alarm(kind::claim) {}
   core::claim_machine machine{};
   slot* at = nullptr;
-  request* sole = nullptr;        ///< a shared or permit claim belongs to one request
-  request* upgrade = nullptr;     ///< waits for the claim to become exclusive
-  detail::hold* held = nullptr;   ///< the guard's side, while it is held
-  claim_record* next = nullptr;   ///< in its bucket of the index by secret
-  request* leaver = nullptr;      ///< waits for the answer to leave
+  request* sole = nullptr;       ///< a shared or permit claim belongs to one request
+  request* upgrade = nullptr;    ///< waits for the claim to become exclusive
+  detail::hold* held = nullptr;  ///< the guard's side, while it is held
+  claim_record* next = nullptr;  ///< in its bucket of the index by secret
+  request* leaver = nullptr;     ///< waits for the answer to leave
   claim_secret secret{};
-  std::uint64_t memo = 0;         ///< the store's
-  std::uint64_t token = 0;        ///< next unused
+  std::uint64_t memo = 0;   ///< the store's
+  std::uint64_t token = 0;  ///< next unused
   instant run_started{};
-  std::uint32_t tokens = 0;       ///< reserved and unused
-  std::uint32_t ask_tokens = 1;   ///< to reserve with the next answer
+  std::uint32_t tokens = 0;      ///< reserved and unused
+  std::uint32_t ask_tokens = 1;  ///< to reserve with the next answer
   std::uint32_t weight = 0;
   std::uint32_t capacity = 0;
-  std::uint32_t run = 0;          ///< hand-offs since the store's last word
-  std::uint32_t pins = 0;         ///< questions under way and holds that refer to it
+  std::uint32_t run = 0;   ///< hand-offs since the store's last word
+  std::uint32_t pins = 0;  ///< questions under way and holds that refer to it
   lock_mode mode = lock_mode::exclusive;
-  bool passing_on = false;        ///< let go here; the store is being asked whether it may be passed on
+  bool passing_on = false;  ///< let go here; the store is being asked whether it may be passed on
   bool published = false;
-  bool releasing = false;         ///< its holder let go of it while it was held
+  bool releasing = false;  ///< its holder let go of it while it was held
   bool indexed = false;
-  bool leaving = false;           ///< counted by the engine while it waits for the last answers
+  bool leaving = false;  ///< counted by the engine while it waits for the last answers
 };
 
 /// One caller's wish. Lives on the stack of a blocking caller, or in an async operation.
@@ -107,9 +107,9 @@ struct request : alarm {
   bool queued = false;    ///< in its slot's queue
   bool answered = false;  ///< upgrade: the store has put us in line
 
-  parker* sleeper = nullptr;                       ///< blocking
-  std::shared_ptr<request> self{};                 ///< async: keeps itself alive while the engine knows it
-  std::optional<result<hold_ptr>> outcome{};       ///< written before `done`
+  parker* sleeper = nullptr;                  ///< blocking
+  std::shared_ptr<request> self{};            ///< async: keeps itself alive while the engine knows it
+  std::optional<result<hold_ptr>> outcome{};  ///< written before `done`
   std::atomic<bool> done{false};
 
   /// Async: announces the outcome. Called without the engine's mutex.

@@ -73,7 +73,8 @@ struct wire final : backend_events {
 
 class wired_backend final : public backend {
  public:
-  wired_backend(std::shared_ptr<wire> way, std::unique_ptr<backend> store) : way_(std::move(way)), store_(std::move(store)) {}
+  wired_backend(std::shared_ptr<wire> way, std::unique_ptr<backend> store)
+      : way_(std::move(way)), store_(std::move(store)) {}
   [[nodiscard]] const store_traits& traits() const noexcept override { return store_->traits(); }
   void enter(const claim& who, entry how, inline_work here, completion<standing> done) override {
     if (!lost(done)) store_->enter(who, how, here, std::move(done));
@@ -156,13 +157,15 @@ client sandbox::connect(client_options options) {
   base.loop = std::move(loop);
   base.connect = [&way, sandbox = state_](const backend_environment& environment) -> result<std::unique_ptr<backend>> {
     way = std::make_shared<wire>(environment.events);
-    auto store = memory_store::open_memory(sandbox->books, {environment.url, environment.options, environment.time, *way, environment.loop});
+    auto store = memory_store::open_memory(
+        sandbox->books, {environment.url, environment.options, environment.time, *way, environment.loop});
     return std::unique_ptr<backend>(std::make_unique<wired_backend>(way, std::move(store)));
   };
   auto engine = runtime::engine::open("memory:", std::move(options), std::move(base));
   if (!engine) throw lock_error(engine.error());
   // The clock and the books live as long as anything that reads them.
-  auto kept = std::shared_ptr<runtime::engine>(engine->get(), [engine = *engine, sandbox = state_](auto*) mutable { engine.reset(); });
+  auto kept = std::shared_ptr<runtime::engine>(engine->get(),
+                                               [engine = *engine, sandbox = state_](auto*) mutable { engine.reset(); });
   auto handle = std::make_shared<detail::client_handle>(std::move(kept));
   const std::lock_guard lock(state_->mutex);
   std::erase_if(state_->members, [](const state::member& one) { return one.client.expired(); });
@@ -175,7 +178,8 @@ void sandbox::advance(milliseconds by) {
   for (;;) {
     const auto live = state_->live();
     auto next = target;
-    for (const auto& [client, one] : live) next = std::min(next, std::max(client->engine().next_due(), state_->clock.now()));
+    for (const auto& [client, one] : live)
+      next = std::min(next, std::max(client->engine().next_due(), state_->clock.now()));
     state_->clock.set(next);
     bool due = false;
     for (const auto& [client, one] : live) {

@@ -35,7 +35,8 @@ TEST(sha256, agrees_with_the_published_examples) {
   EXPECT_EQ(hex_sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hex_sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(hex_sha256(std::string(1'000'000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  EXPECT_EQ(hex_sha256(std::string(1'000'000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(timetable, gives_the_earliest_whatever_was_moved_or_taken_out) {
@@ -45,7 +46,8 @@ TEST(timetable, gives_the_earliest_whatever_was_moved_or_taken_out) {
   for (int step = 0; step < 20'000; ++step) {
     auto& one = all[random() % all.size()];
     table.set(one, random() % 4 == 0 ? instant::max() : instant(std::chrono::nanoseconds(random() % 100'000)));
-    const auto earliest = std::min_element(all.begin(), all.end(), [](const timed& a, const timed& b) { return a.due < b.due; });
+    const auto earliest =
+        std::min_element(all.begin(), all.end(), [](const timed& a, const timed& b) { return a.due < b.due; });
     ASSERT_EQ(table.next(), earliest->due);
   }
 }
@@ -87,8 +89,9 @@ TEST(handoff, asks_the_store_every_fifty_milliseconds_and_gives_back_if_others_q
 }
 
 TEST(handoff, never_passes_on_what_is_in_doubt_or_was_shown_around) {
-  for (const auto spoil : {+[](handoff_facts& f) { f.jeopardy = true; }, +[](handoff_facts& f) { f.published = true; },
-                           +[](handoff_facts& f) { f.next_fits = false; }, +[](handoff_facts& f) { f.until = f.now + 9s; }}) {
+  for (const auto spoil :
+       {+[](handoff_facts& f) { f.jeopardy = true; }, +[](handoff_facts& f) { f.published = true; },
+        +[](handoff_facts& f) { f.next_fits = false; }, +[](handoff_facts& f) { f.until = f.now + 9s; }}) {
     auto f = easy();
     spoil(f);
     EXPECT_EQ(decide(f), handoff::give_back);
@@ -122,7 +125,8 @@ TEST(names, every_rule_is_named_when_it_is_broken) {
     EXPECT_NE(checked.error().message().find(rule), std::string::npos) << checked.error().message();
     EXPECT_LT(checked.error().message().size(), 200u);
   }
-  for (const std::string good : {"a", "a/b", "a/b/", "/", "...", "a..b", "lock with spaces", "'; drop table x; --", "\xf0\x9f\x94\x92"})
+  for (const std::string good :
+       {"a", "a/b", "a/b/", "/", "...", "a..b", "lock with spaces", "'; drop table x; --", "\xf0\x9f\x94\x92"})
     EXPECT_TRUE(check_name(good, 1024)) << good;
 }
 
@@ -145,10 +149,10 @@ TEST(url, is_taken_apart) {
 
 TEST(url, bad_ones_are_refused_with_the_part_named) {
   const std::vector<std::pair<std::string, std::string>> bad{
-      {"", "scheme"},           {"no-colon", "scheme"},   {"UPPER:x", "scheme"},     {"x://h:0", "port"},
-      {"x://h:65536", "port"},  {"x://h:abc", "port"},    {"x://h:", "port"},        {"x://,h", "host"},
-      {"x://h,", "host"},       {"x://[::1", "]"},        {"x:/a%zz", "%"},          {"x:/a%4", "%"},
-      {"x:/a%00", "%"},         {"x:?novalue", "option"}, {"x:?a=1&a=2", "twice"},
+      {"", "scheme"},          {"no-colon", "scheme"},   {"UPPER:x", "scheme"},   {"x://h:0", "port"},
+      {"x://h:65536", "port"}, {"x://h:abc", "port"},    {"x://h:", "port"},      {"x://,h", "host"},
+      {"x://h,", "host"},      {"x://[::1", "]"},        {"x:/a%zz", "%"},        {"x:/a%4", "%"},
+      {"x:/a%00", "%"},        {"x:?novalue", "option"}, {"x:?a=1&a=2", "twice"},
   };
   for (const auto& [text, part] : bad) {
     const auto got = interlock::parse_url(text);

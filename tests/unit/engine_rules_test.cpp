@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rules every client keeps, shown on the memory store with real threads: where user code runs, what fork and signals
-// do, what blocks and what does not.
+// The rules every client keeps, shown on the memory store with real threads: where user code runs, what fork and
+// signals do, what blocks and what does not.
 #include <interlock/interlock.hpp>
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <coroutine>
+#include <csignal>
 #include <fstream>
 #include <future>
 #include <map>
@@ -30,7 +30,10 @@ static_assert(std::is_nothrow_move_constructible_v<guard> && std::is_nothrow_mov
 static_assert(!std::is_copy_constructible_v<guard> && !std::is_convertible_v<guard, bool>);
 static_assert(std::is_copy_constructible_v<client>);
 template <class M>
-concept basic_lockable = requires(M m) { m.lock(); m.unlock(); };
+concept basic_lockable = requires(M m) {
+  m.lock();
+  m.unlock();
+};
 template <class M>
 concept timed_lockable = basic_lockable<M> && requires(M m) {
   { m.try_lock() } -> std::same_as<bool>;
@@ -112,7 +115,8 @@ TEST(engine_rules, library_threads_block_all_signals) {
   started.get_future().wait();
   int looked_at = 0;
   for (const char* name : {"interlock-loop", "interlock-calls"}) {
-    const auto command = "grep -l " + std::string(name) + " /proc/" + std::to_string(::getpid()) + "/task/*/comm | head -1";
+    const auto command =
+        "grep -l " + std::string(name) + " /proc/" + std::to_string(::getpid()) + "/task/*/comm | head -1";
     FILE* found = ::popen(command.c_str(), "r");
     char path[256]{};
     if (std::fgets(path, sizeof path, found) == nullptr) path[0] = '\0';
@@ -124,7 +128,8 @@ TEST(engine_rules, library_threads_block_all_signals) {
       if (line.starts_with("SigBlk:")) {
         ++looked_at;
         const auto mask = std::stoull(line.substr(8), nullptr, 16);
-        for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGCHLD}) EXPECT_TRUE(mask >> (one - 1) & 1) << name << " " << one;
+        for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGCHLD})
+          EXPECT_TRUE(mask >> (one - 1) & 1) << name << " " << one;
       }
   }
   EXPECT_EQ(looked_at, 2);
@@ -323,7 +328,8 @@ TEST(engine_rules, bad_requests_are_refused_before_anything_is_asked) {
 }
 
 TEST(engine_rules, connecting_refuses_what_it_cannot_read) {
-  for (const char* url : {"nosuch:x", "memory://host", "memory:?colour=red", "memory:?lease=0s", "memory:?lease=fast", "memory:?require=maybe"}) {
+  for (const char* url : {"nosuch:x", "memory://host", "memory:?colour=red", "memory:?lease=0s", "memory:?lease=fast",
+                          "memory:?require=maybe"}) {
     const auto got = client::connect(url);
     ASSERT_FALSE(got) << url;
     EXPECT_EQ(got.error(), errc::invalid_argument) << url << got.error().message();

@@ -51,8 +51,8 @@ class unique_function<R(Args...)> {
   };
   static constexpr std::size_t room = 6 * sizeof(void*);
   template <class F>
-  static constexpr bool fits =
-      sizeof(F) <= room && alignof(F) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<F>;
+  static constexpr bool fits = sizeof(F) <= room &&
+                               alignof(F) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<F>;
 
   template <class F>
   static constexpr operations in_place{
@@ -63,19 +63,18 @@ class unique_function<R(Args...)> {
       },
       [](void* at) noexcept { static_cast<F*>(at)->~F(); }};
   template <class F>
-  static constexpr operations on_heap{
-      [](void* at, Args&&... args) -> R {
-        return (**static_cast<std::unique_ptr<F>*>(at))(std::forward<Args>(args)...);
-      },
-      [](void* from, void* to) noexcept {
-        using pointer = std::unique_ptr<F>;
-        ::new (to) pointer(std::move(*static_cast<pointer*>(from)));
-        static_cast<pointer*>(from)->~pointer();
-      },
-      [](void* at) noexcept {
-        using pointer = std::unique_ptr<F>;
-        static_cast<pointer*>(at)->~pointer();
-      }};
+  static constexpr operations on_heap{[](void* at, Args&&... args) -> R {
+                                        return (**static_cast<std::unique_ptr<F>*>(at))(std::forward<Args>(args)...);
+                                      },
+                                      [](void* from, void* to) noexcept {
+                                        using pointer = std::unique_ptr<F>;
+                                        ::new (to) pointer(std::move(*static_cast<pointer*>(from)));
+                                        static_cast<pointer*>(from)->~pointer();
+                                      },
+                                      [](void* at) noexcept {
+                                        using pointer = std::unique_ptr<F>;
+                                        static_cast<pointer*>(at)->~pointer();
+                                      }};
 
   void take(unique_function& other) noexcept {
     table_ = std::exchange(other.table_, nullptr);

@@ -120,15 +120,14 @@ class memory_backend final : public backend {
     standings answers;
     answers.reserve(whom.size());
     for (const auto& who : whom)
-      answers.emplace_back(change(who.name, [&](claim_book& book, instant now, claim_book::news& out) {
-        return book.look(who, now, out);
-      }, &who.secret));
+      answers.emplace_back(change(
+          who.name, [&](claim_book& book, instant now, claim_book::news& out) { return book.look(who, now, out); },
+          &who.secret));
     done(std::move(answers));
   }
   void leave(const claim& who, finality how, inline_work, completion<departure> done) override {
-    const auto was = change(who.name, [&](claim_book& book, instant now, claim_book::news& out) {
-      return book.leave(who, how, now, out);
-    });
+    const auto was = change(
+        who.name, [&](claim_book& book, instant now, claim_book::news& out) { return book.leave(who, how, now, out); });
     done(was);
   }
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override {
@@ -138,9 +137,8 @@ class memory_backend final : public backend {
     done(std::move(answer));
   }
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override {
-    const bool was = change(name, [&](claim_book& book, instant now, claim_book::news& out) {
-      return book.evict(who, force, now, out);
-    });
+    const bool was = change(
+        name, [&](claim_book& book, instant now, claim_book::news& out) { return book.evict(who, force, now, out); });
     done(was);
   }
   void survey(survey_query what, completion<survey_page> done) override {

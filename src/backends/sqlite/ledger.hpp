@@ -130,7 +130,8 @@ class ledger {
 
   static constexpr int generation_bits = 40;
   static constexpr int schema_version = 1;
-  static constexpr int log_limit = 1000;      // pages of 1 KB; longer, and finding the hot page in it costs more than folding
+  static constexpr int log_limit =
+      1000;  // pages of 1 KB; longer, and finding the hot page in it costs more than folding
   static constexpr int log_limit_cold = 100;  // whoever opens the file first reads the whole log: keep that short
   static constexpr std::chrono::hours sweep_every{1}, idle_time{24};
 

@@ -103,9 +103,8 @@ result<ledger::step> ledger::read_meta() {
 
 // No meta table: either nobody has used the file, or somebody else does, or another process has just made it.
 result<ledger::step> ledger::look_inside() {
-  statement tables{
-      "select count(*), (select count(*) from pragma_table_info('meta')"
-      " where name in ('schema', 'boot', 'generation', 'token_floor', 'swept')) from sqlite_schema"};
+  statement tables{"select count(*), (select count(*) from pragma_table_info('meta')"
+                   " where name in ('schema', 'boot', 'generation', 'token_floor', 'swept')) from sqlite_schema"};
   if (const int code = tables.ready(db_->raw()); code != SQLITE_OK) return stopped(code, "read the file");
   const int code = tables.step();
   if (code != SQLITE_ROW) return stopped(code, "read the file");
