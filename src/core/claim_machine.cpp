@@ -141,6 +141,7 @@ claim_machine::step claim_machine::hold(instant until, instant now, const standi
 }
 
 claim_machine::step claim_machine::held_answered(instant sent, instant now, const standing& as, double jitter) {
+  if (now >= until_) return timer(now, jitter);  // valid() has said no already: no answer makes it yes again
   last_.behind = as.behind;
   if (as.is == kind::held) {
     last_ = as;
@@ -148,7 +149,6 @@ claim_machine::step claim_machine::held_answered(instant sent, instant now, cons
     const auto third = terms_.lease / 3;
     look_at_ =
         on_grid(sent + std::chrono::duration_cast<boot_clock::duration>(third * (0.9 + jitter / 5)), terms_.lease);
-    if (until_ <= now) return timer(now, jitter);
     return {.news = std::exchange(jeopardy_, false) ? say::recovered : say::renewed};
   }
   evicted_ = as.reason == standing::cause::evicted;

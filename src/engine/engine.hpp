@@ -138,7 +138,7 @@ class engine final : public backend_events {
   void detach(claim_record& one) noexcept;
   void hand_over(claim_record& one, aftermath& out);
   void release_claim(claim_record& one, aftermath& out);
-  void refresh(claim_record& one) noexcept;
+  bool refresh(claim_record& one) noexcept;
   void finish_convert(claim_record& one, result<void> how, aftermath& out);
   void settle_record(claim_record& one) noexcept;
 

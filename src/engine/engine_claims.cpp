@@ -111,7 +111,7 @@ void engine::say(claim_record& one, const step& next, aftermath& out) {
     case machine::say::granted: return deliver(one, out);
     case machine::say::renewed:
     case machine::say::recovered:
-      refresh(one);
+      if (!refresh(one)) return apply(one, one.machine.give_up(out.now, loss_reason::lapsed), out);
       if (next.news == machine::say::recovered && one.held != nullptr) {
         change_state(*one.held, lock_state::held);
         emit(event_kind::recovered, at, one.secret, {}, loss_reason::none, nullptr);
@@ -145,11 +145,10 @@ void engine::deliver(claim_record& one, aftermath& out) {
   if (at.queued > 0) answer_queue(at, about(at, failure(errc::busy), "trying"), true, out);  // attempts do not wait
 }
 
-// A confirmed renewal moves the deadline; nothing else does.
-void engine::refresh(claim_record& one) noexcept {
+// A confirmed renewal moves the deadline; nothing else does. false: its holder has been told already that it is over.
+bool engine::refresh(claim_record& one) noexcept {
   const auto& word = one.machine.last();
-  if (one.held != nullptr)
-    one.held->until.store(one.machine.until().time_since_epoch().count(), std::memory_order_release);
+  if (one.held != nullptr && !one.held->prolong(one.machine.until())) return false;
   if (one.mode == lock_mode::exclusive && word.tokens > 0 && word.token >= one.token + one.tokens) {
     one.token = word.token;  // a fresh block
     one.tokens = word.tokens;
@@ -157,6 +156,7 @@ void engine::refresh(claim_record& one) noexcept {
   }
   one.run_started = time_.now();
   one.run = 0;
+  return true;
 }
 
 // Its holder here has let go. Others here may wait; so may others elsewhere.

@@ -22,13 +22,28 @@ runtime::engine& hold::engine() const noexcept { return client->engine(); }
 bool hold::valid() const noexcept {
   const auto now_is = is.load(std::memory_order_acquire);
   if ((now_is != lock_state::held && now_is != lock_state::jeopardy) || forked()) return false;
-  return engine().now().time_since_epoch().count() < until.load(std::memory_order_acquire);
+  const auto now = engine().now().time_since_epoch().count();
+  auto end = until.load(std::memory_order_acquire);
+  // Whoever sees the end seals it, unless a renewal comes first: one answer for everybody from then on.
+  while (now >= end && end != sealed && !until.compare_exchange_weak(end, sealed)) {
+  }
+  return now < end;
+}
+
+bool hold::prolong(instant to) noexcept {
+  auto end = until.load(std::memory_order_acquire);
+  const auto wish = to.time_since_epoch().count();
+  while (end != sealed && !until.compare_exchange_weak(end, std::max(end, wish))) {
+  }
+  return end != sealed;
 }
 
 milliseconds hold::remaining() const noexcept {
   const auto now_is = is.load(std::memory_order_acquire);
   if ((now_is != lock_state::held && now_is != lock_state::jeopardy) || forked()) return milliseconds{0};
-  const auto left = until.load(std::memory_order_acquire) - engine().now().time_since_epoch().count();
+  const auto end = until.load(std::memory_order_acquire);
+  if (end == sealed) return milliseconds{0};
+  const auto left = end - engine().now().time_since_epoch().count();
   return std::max(std::chrono::floor<milliseconds>(std::chrono::nanoseconds{left}), milliseconds{0});
 }
 

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -42,7 +43,11 @@ class hold final : public std::enable_shared_from_this<hold> {
 
   std::shared_ptr<client_handle> client;
   runtime::slot* at;
-  std::atomic<std::int64_t> until{0};  // ns on the boot clock
+  mutable std::atomic<std::int64_t> until{0};  // ns on the boot clock, or sealed
+  /// Somebody was told that it is over: no renewal, however near, makes it valid again.
+  static constexpr std::int64_t sealed = std::numeric_limits<std::int64_t>::min();
+  /// A confirmed renewal. false: too late.
+  bool prolong(instant to) noexcept;
   std::atomic<lock_state> is{lock_state::held};
   std::atomic<loss_reason> reason{loss_reason::none};
   std::atomic<lock_mode> mode{lock_mode::exclusive};

@@ -140,6 +140,18 @@ TEST(claim_machine, silence_is_jeopardy_and_then_loss_at_the_deadline_not_later)
   EXPECT_EQ(m.at(), machine::phase::leaving);
 }
 
+TEST(claim_machine, a_renewal_confirmed_after_the_deadline_brings_nothing_back_even_if_no_timer_has_fired_yet) {
+  auto m = make();
+  m.start(t0, entry::queue);
+  m.answered(t0, t0, held());
+  const auto sent = m.due();
+  ASSERT_EQ(m.timer(sent).next, machine::ask::look);
+  const auto late = m.answered(sent, m.until(), held());
+  EXPECT_EQ(late.news, machine::say::lost);
+  EXPECT_EQ(late.loss, loss_reason::lapsed);
+  EXPECT_EQ(late.next, machine::ask::leave);
+}
+
 TEST(claim_machine, a_store_that_forgot_us_or_evicted_us_means_loss_at_once) {
   for (const auto why : {standing::cause::unknown, standing::cause::evicted}) {
     auto m = make();
