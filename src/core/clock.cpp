@@ -15,8 +15,8 @@ const time_source& real_time() noexcept {
   struct source final : time_source {
     [[nodiscard]] instant now() const noexcept override { return boot_clock::now(); }
   };
-  static const source one;
-  return one;
+  static const auto* one = new source;  // never destroyed: a client may still be closing while the program exits
+  return *one;
 }
 
 }  // namespace interlock::inline v1

@@ -50,8 +50,8 @@ class interlock_category final : public std::error_category {
 }  // namespace
 
 const std::error_category& category() noexcept {
-  static const interlock_category one;
-  return one;
+  static const auto* one = new interlock_category;  // never destroyed: codes may be compared while the program exits
+  return *one;
 }
 
 std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), category()}; }
