@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 namespace interlock::inline v1 {
 
@@ -58,8 +59,8 @@ std::stop_token multi_guard::lost() const noexcept { return lost_ ? lost_->token
 
 result<void> multi_guard::release() noexcept {
   result<void> first;
-  for (auto one = held_.rbegin(); one != held_.rend(); ++one)
-    if (auto done = one->release(); !done && first) first = done;
+  for (auto& one : std::views::reverse(held_))
+    if (auto done = one.release(); !done && first) first = done;
   return first;
 }
 

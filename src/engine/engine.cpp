@@ -196,8 +196,8 @@ void engine::close() noexcept {
     }
     closing_ = true;
     const failure why(errc::cancelled, "the client was closed");
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-      auto& one = *records_[i];
+    for (const auto& record : records_) {
+      auto& one = *record;
       if (one.at == nullptr) continue;
       if (one.sole != nullptr) finish(*one.sole, why, out);
       if (one.upgrade != nullptr) finish_convert(one, why, out);

@@ -38,13 +38,13 @@ struct wanted_claim {
 
 /// Somebody who wants to hear of jeopardy, recovery and loss.
 struct watcher final : subscription::source {
-  explicit watcher(std::function<void(lock_state)> f) : call(std::move(f)) {}
+  explicit watcher(std::function<void(lock_state)> call) : call_(std::move(call)) {}
   void tell(lock_state news);
   void end() noexcept override;
 
  private:
-  std::recursive_mutex mutex;  // held during the call, so that end() waits for it; a call may end itself
-  std::function<void(lock_state)> call;
+  std::recursive_mutex mutex_;  // held during the call, so that end() waits for it; a call may end itself
+  std::function<void(lock_state)> call_;
 };
 
 /// Runs the claims of one client: carries out what the pure machines of core/ decide.

@@ -173,13 +173,13 @@ void engine::publish(hold& held) {
 }
 
 void watcher::tell(lock_state news) {
-  const std::lock_guard lock(mutex);
-  if (call) call(news);
+  const std::lock_guard lock(mutex_);
+  if (call_) call_(news);
 }
 
 void watcher::end() noexcept {
-  const std::lock_guard lock(mutex);
-  call = nullptr;
+  const std::lock_guard lock(mutex_);
+  call_ = nullptr;
 }
 
 // The state is true at once; who asked to be told is told where user code runs.

@@ -7,6 +7,7 @@
 
 #include <interlock/backend.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -127,7 +128,7 @@ struct aftermath {
   };
   template <class T, std::size_t N>
   struct short_list {
-    T few[N]{};
+    std::array<T, N> few{};
     std::size_t count = 0;
     std::vector<T> more{};
     void push_back(T one) {

@@ -10,7 +10,6 @@ namespace interlock {
 namespace {
 
 using namespace std::chrono_literals;
-using core::book_claim;
 using core::book_news;
 using core::claim_book;
 using kind = standing::kind;

@@ -14,7 +14,7 @@
 #include <csignal>
 #include <fstream>
 #include <future>
-#include <map>
+#include <memory>
 #include <shared_mutex>
 #include <thread>
 
@@ -24,7 +24,6 @@ using namespace std::chrono_literals;
 using interlock::client;
 using interlock::errc;
 using interlock::guard;
-using interlock::lock_state;
 
 static_assert(std::is_nothrow_move_constructible_v<guard> && std::is_nothrow_move_assignable_v<guard>);
 static_assert(!std::is_copy_constructible_v<guard> && !std::is_convertible_v<guard, bool>);
@@ -148,7 +147,7 @@ TEST(engine_rules, after_fork_the_child_holds_nothing_and_disturbs_nothing) {
       if (reply || !(reply.error() == errc::closed)) wrong |= 4;
       if (held.release()) wrong |= 8;
       auto gone = std::move(held);  // its destructor must touch nothing
-      auto copy = locks;
+      const auto copy = std::make_unique<client>(locks);
     }
     ::_exit(wrong);
   }

@@ -68,10 +68,8 @@ std::vector<std::string> hostile_names(std::size_t longest) {
                                "ss",
                                "\xf0\x9f\x94\x92",
                                "\xf0\x9f\x94\x93",
-                               "\xe2\x80\xae"
-                               "abc",
-                               "\xef\xbb\xbf"
-                               "a",
+                               std::string("\xe2\x80\xae") + "abc",
+                               std::string("\xef\xbb\xbf") + "a",
                                "book",
                                "sqlite_master",
                                "interlock",

@@ -9,7 +9,7 @@
 
 namespace interlock::inline v1::testing {
 
-using std::chrono_literals::operator""ms;
+using namespace std::chrono_literals;
 
 namespace {
 peer join_at(const std::string& url, client_options options) {
