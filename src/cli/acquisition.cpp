@@ -9,6 +9,8 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <exception>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -17,6 +19,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 namespace interlock::cli {
 namespace {
@@ -65,7 +68,14 @@ struct arrival {
 
   void ring(result<guard> got) {
     outcome.emplace(std::move(got));
-    ::eventfd_write(bell.get(), 1);
+    const std::uint64_t once = 1;
+    if (::write(bell.get(), &once, sizeof once) != sizeof once) std::terminate();  // an eventfd takes its first one
+  }
+  /// What ring() wrote is there for the thread that has read this.
+  void answer() {
+    std::uint64_t rings = 0;
+    if (::read(bell.get(), &rings, sizeof rings) != sizeof rings)
+      throw std::system_error(errno, std::generic_category(), "eventfd");
   }
 };
 
@@ -78,7 +88,10 @@ acquisition wait_for(const client& locks, const arguments& got, signals& caught)
   while (true) {
     std::array<pollfd, 2> wait{pollfd{there.bell.get(), POLLIN, 0}, pollfd{caught.fd(), POLLIN, 0}};
     ::poll(wait.data(), wait.size(), -1);
-    if (wait[0].revents != 0) break;
+    if (wait[0].revents != 0) {
+      there.answer();
+      break;
+    }
     while (const auto signal = caught.next()) {
       if (*signal == SIGTSTP) stop_by(*signal);
       if (!signals::deadly(*signal)) continue;
