@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 
 namespace interlock::inline v1 {
 
@@ -59,8 +58,9 @@ std::stop_token multi_guard::lost() const noexcept { return lost_ ? lost_->token
 
 result<void> multi_guard::release() noexcept {
   result<void> first;
-  for (auto& one : std::views::reverse(held_))
+  std::for_each(held_.rbegin(), held_.rend(), [&](guard& one) {
     if (auto done = one.release(); !done && first) first = done;
+  });
   return first;
 }
 
