@@ -9,12 +9,13 @@
 
 namespace interlock::inline v1 {
 
-template <class Signature>
+template <class Signature, std::size_t Pointers = 6>
 class unique_function;
 
-/// A move-only callable, stored in place up to six pointers: std::function would copy, and allocate on every request.
-template <class R, class... Args>
-class unique_function<R(Args...)> {
+/// A move-only callable, stored in place up to six pointers (or as many as said): std::function would copy, and
+/// allocate on every request.
+template <class R, class... Args, std::size_t Pointers>
+class unique_function<R(Args...), Pointers> {
  public:
   unique_function() noexcept = default;
 
@@ -49,7 +50,7 @@ class unique_function<R(Args...)> {
     void (*move)(void* from, void* to) noexcept;
     void (*destroy)(void*) noexcept;
   };
-  static constexpr std::size_t room = 6 * sizeof(void*);
+  static constexpr std::size_t room = Pointers * sizeof(void*);
   template <class F>
   static constexpr bool fits = sizeof(F) <= room &&
                                alignof(F) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<F>;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "backends/redis/courier.hpp"
+
+#include <interlock/backend.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace interlock::inline v1::redis_store {
+
+/// How claims are written in Redis. Turns one question about a claim into one packet, and the reply into an answer;
+/// the members are those of backend, with the same promises.
+class layout {
+ public:
+  virtual ~layout() = default;
+
+  /// Fills in what this layout can do.
+  virtual void describe(store_traits& traits) const = 0;
+
+  virtual void enter(const claim& who, entry how, inline_work here, completion<standing> done) = 0;
+  virtual void look(std::span<const claim> whom, inline_work here, completion<standings> done) = 0;
+  virtual void leave(const claim& who, finality how, inline_work here, completion<departure> done) = 0;
+  virtual void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how,
+                       completion<standing> done) = 0;
+  virtual void survey(survey_query what, completion<survey_page> done) = 0;
+  virtual void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) = 0;
+
+  /// A message came on a channel this layout subscribed to. Anybody may have sent it.
+  virtual void message(std::string_view channel, std::string_view payload) noexcept = 0;
+};
+
+struct layout_environment {
+  courier& way;
+  backend_events& events;
+  const store_url& url;
+  const time_source& time;
+};
+
+result<std::unique_ptr<layout>> make_native_layout(const layout_environment& from);
+result<std::unique_ptr<layout>> make_plain_layout(const layout_environment& from);
+result<std::unique_ptr<layout>> make_redisson_layout(const layout_environment& from);
+
+}  // namespace interlock::inline v1::redis_store

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "backends/redis/resp.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace interlock::inline v1::redis_store {
+
+/// A Lua script, called by the SHA-1 of its text.
+struct script {
+  explicit script(std::string_view source);
+  std::string_view text;
+  std::string sha;  // 40 hexadecimal digits
+};
+
+/// One command, ready to be sent, and what is needed to send it again: with the script's text if the server does not
+/// know the script, to another server if the keys have moved.
+///
+///     packet out(scripts.enter, {key_book, key_line, key_ends}, 2);
+///     out.arg(who.secret.bytes()).arg(lease.count());
+class packet {
+ public:
+  /// A call of a script. `arguments` says how many arg() follow.
+  packet(const script& what, std::initializer_list<std::string_view> keys, std::size_t arguments);
+  /// The same with any number of keys, each added by arg() before the arguments; `route` is one of them.
+  packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments);
+  /// Any other command; `route`, if not empty, is a key in it, which decides where it goes in a cluster.
+  packet(std::initializer_list<std::string_view> words, std::string_view route = {});
+
+  packet& arg(std::string_view bytes) {
+    append_argument(text_, bytes);
+    return *this;
+  }
+  packet& arg(std::int64_t number) {
+    append_argument(text_, number);
+    return *this;
+  }
+
+  [[nodiscard]] std::string_view bytes() const noexcept { return text_; }
+  [[nodiscard]] const script* called() const noexcept { return script_; }
+  [[nodiscard]] std::uint16_t slot() const noexcept { return slot_; }
+
+  packet(const packet&) = delete;
+  packet& operator=(const packet&) = delete;
+  ~packet();
+
+ private:
+  std::string text_;  // from a pool of this thread, so that building one allocates nothing after the first
+  const script* script_ = nullptr;
+  std::uint16_t slot_ = 0;
+};
+
+/// `called`'s EVALSHA turned into an EVAL with the text.
+std::string with_text(std::string_view evalsha, const script& called);
+
+/// Which of a cluster's 16384 slots a key belongs to: CRC16 of it, or of what its first non-empty {braces} hold.
+std::uint16_t slot_of(std::string_view key) noexcept;
+
+}  // namespace interlock::inline v1::redis_store
