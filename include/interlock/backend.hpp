@@ -122,8 +122,11 @@ class backend_events {
   virtual void granted(const claim_secret& who, const standing& as) noexcept = 0;
   virtual void look_again(const claim_secret& who) noexcept = 0;
   virtual void evicted(const claim_secret& who) noexcept = 0;
-  /// The way to the store went up or down. After `up` every claim is looked at before it is believed.
+  /// The way to the store went up or down. After `up` every claim is looked at.
   virtual void link(bool up) noexcept = 0;
+  /// Another server answers than before (restart, fail-over), and may not know our claims: holders are in jeopardy
+  /// until they have been looked at.
+  virtual void another_server() noexcept = 0;
 
  protected:
   ~backend_events() = default;
@@ -155,12 +158,15 @@ class backend {
   /// so that nobody is granted the lock while the holder believes in it. By force: now. false: it was gone already.
   virtual void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) = 0;
 
-  /// Optional. Lends the descriptor on which news arrives to a caller that waits for it on its own thread, which saves
-  /// the way over the loop's: readable means read_news(), and return_news() ends the loan. -1: there is none, or it is
-  /// lent already. While it is lent, nobody else listens.
-  [[nodiscard]] virtual int borrow_news() noexcept { return -1; }
-  virtual void read_news() noexcept {}
-  virtual void return_news() noexcept {}
+  /// Optional. Lends the descriptor on which answers, or only news, arrive to a caller that waits for them on its own
+  /// thread, which saves the way over the loop's: readable means read_news(), and return_news() ends the loan. -1:
+  /// there is none, or it is lent already. While it is lent, nobody else listens.
+  enum class awaited : std::uint8_t { answer /* to a request just made */, news };
+  [[nodiscard]] virtual int borrow_news(awaited) noexcept { return -1; }
+  /// false: nothing more will come this way; return it.
+  [[nodiscard]] virtual bool read_news() noexcept { return false; }
+  /// `quiet`: nobody else of this client is waiting for anything now.
+  virtual void return_news(bool quiet) noexcept { static_cast<void>(quiet); }
 
   /// No event is delivered after this returned; requests under way are answered or dropped. Called once, last.
   virtual void close() noexcept = 0;
@@ -171,6 +177,8 @@ class reactor {
  public:
   virtual ~reactor() = default;
   virtual void post(unique_function<void()> work) = 0;
+  /// Not before `when`, and never if the loop has stopped by then.
+  virtual void call_at(instant when, unique_function<void()> work) = 0;
   /// Calls `ready` on the loop's thread while `fd` is readable, until the subscription ends.
   virtual subscription when_readable(int fd, std::function<void()> ready) = 0;
 };

@@ -4,6 +4,9 @@
 #include "backends/memory/memory_store.hpp"
 #include "core/registry.hpp"
 
+#if INTERLOCK_WITH_REDIS
+#include "backends/redis/redis_store.hpp"
+#endif
 #if INTERLOCK_WITH_SQLITE
 #include "backends/sqlite/sqlite_store.hpp"
 #endif
@@ -23,6 +26,11 @@ void register_builtin_stores() {
   static std::once_flag once;
   std::call_once(once, [] {
     add("memory", memory_store::open_memory);
+#if INTERLOCK_WITH_REDIS
+    for (const auto* scheme :
+         {"redis", "rediss", "redis+unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"})
+      add(scheme, redis_store::open_redis);
+#endif
 #if INTERLOCK_WITH_SQLITE
     add("sqlite", sqlite_store::open_sqlite);
 #endif

@@ -209,8 +209,15 @@ claim_machine::step claim_machine::evicted(instant now) {
 }
 
 claim_machine::step claim_machine::look_again(instant now) {
-  if ((phase_ == phase::waiting || phase_ == phase::held) && !asked_) look_at_ = std::min(look_at_, now);
+  const bool may = phase_ == phase::asking || phase_ == phase::waiting || phase_ == phase::held;
+  if (may && !asked_) look_at_ = std::min(look_at_, now);
   return {};
+}
+
+claim_machine::step claim_machine::doubt(instant now) {
+  look_again(now);
+  if (phase_ != phase::held || std::exchange(jeopardy_, true)) return {};
+  return {.news = say::jeopardy};
 }
 
 claim_machine::step claim_machine::ask_look(instant now) {

@@ -68,6 +68,8 @@ class claim_machine {
   step granted(instant now, const standing& as);
   step evicted(instant now);
   step look_again(instant now);
+  /// Another server answers than before: nothing is believed without a doubt until it has been asked.
+  step doubt(instant now);
   /// due() has come.
   step timer(instant now, double jitter = 0.5);
   /// Nobody wants the claim any more: release it, or leave the queue, or make sure a late enter has no effect.

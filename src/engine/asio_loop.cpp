@@ -11,11 +11,15 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace interlock::inline v1::runtime {
 namespace {
@@ -60,9 +64,9 @@ class readable final : public subscription::source, public std::enable_shared_fr
 class asio_loop final : public loop {
  public:
   asio_loop() : work_(net::make_work_guard(io_)) {
-    const int fd = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (fd < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
-    timer_.emplace(io_, fd);
+    const int clock = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (clock < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+    timer_.emplace(io_, clock);
   }
   ~asio_loop() override { stop(); }
   asio_loop(const asio_loop&) = delete;
@@ -78,14 +82,8 @@ class asio_loop final : public loop {
   }
   void wake_at(instant when) noexcept override {
     const std::lock_guard lock(mutex_);
-    if (when >= armed_) return;
-    armed_ = when;
-    const auto since_boot = std::max(when.time_since_epoch(), boot_clock::duration{1});  // 0 would disarm it
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
-    itimerspec at{};
-    at.it_value.tv_sec = seconds.count();
-    at.it_value.tv_nsec = (since_boot - seconds).count();
-    ::timerfd_settime(timer_->native_handle(), TFD_TIMER_ABSTIME, &at, nullptr);
+    tick_at_ = std::min(tick_at_, when);
+    arm(when);
   }
   void stop() noexcept override {
     if (!thread_.joinable()) return;
@@ -93,7 +91,17 @@ class asio_loop final : public loop {
     thread_.join();
   }
   void post(unique_function<void()> work) override {
-    net::post(io_, [work = std::move(work)]() mutable { work(); });
+    {
+      const std::lock_guard lock(mutex_);
+      posted_.push_back(std::move(work));
+      if (std::exchange(called_, true)) return;
+    }
+    net::post(io_, [this] { run_posted(); });
+  }
+  void call_at(instant when, unique_function<void()> work) override {
+    const std::lock_guard lock(mutex_);
+    calls_.emplace(when, std::move(work));
+    arm(when);
   }
   subscription when_readable(int fd, std::function<void()> ready) override {
     auto one = std::make_shared<readable>(io_, fd, std::move(ready));
@@ -106,23 +114,61 @@ class asio_loop final : public loop {
     timer_->async_wait(net::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& wrong) {
       if (wrong) return;
       std::uint64_t times = 0;
-      if (::read(timer_->native_handle(), &times, sizeof times) == sizeof times) {
-        {
-          const std::lock_guard lock(mutex_);
-          armed_ = instant::max();
-        }
-        tick_();
-      }
+      if (::read(timer_->native_handle(), &times, sizeof times) == sizeof times) time_has_come();
       wait();
     });
+  }
+
+  void arm(instant when) noexcept {
+    if (when >= armed_) return;
+    armed_ = when;
+    const auto since_boot = std::max(when.time_since_epoch(), boot_clock::duration{1});  // 0 would disarm it
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
+    itimerspec at{};
+    at.it_value.tv_sec = seconds.count();
+    at.it_value.tv_nsec = (since_boot - seconds).count();
+    ::timerfd_settime(timer_->native_handle(), TFD_TIMER_ABSTIME, &at, nullptr);
+  }
+
+  void time_has_come() {
+    std::vector<unique_function<void()>> due;
+    bool tick = false;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto now = boot_clock::now();
+      armed_ = instant::max();
+      for (auto first = calls_.begin(); first != calls_.end() && first->first <= now; first = calls_.erase(first))
+        due.push_back(std::move(first->second));
+      tick = tick_at_ <= now;
+      if (tick) tick_at_ = instant::max();
+      arm(std::min(tick_at_, calls_.empty() ? instant::max() : calls_.begin()->first));
+    }
+    if (tick) tick_();
+    for (auto& one : due) one();
+  }
+
+  // Swapped out and back, so that a busy loop allocates nothing.
+  void run_posted() {
+    {
+      const std::lock_guard lock(mutex_);
+      called_ = false;
+      running_.swap(posted_);
+    }
+    for (auto& one : running_) one();
+    running_.clear();
   }
 
   net::io_context io_{1};
   net::executor_work_guard<net::io_context::executor_type> work_;
   std::optional<net::posix::stream_descriptor> timer_;
   std::function<void()> tick_;
-  std::mutex mutex_;  // guards armed_
-  instant armed_ = instant::max();
+  std::mutex mutex_;                  // everything below but running_
+  instant armed_ = instant::max();    // what the timer is set to
+  instant tick_at_ = instant::max();  // what the engine wants
+  std::multimap<instant, unique_function<void()>> calls_;
+  std::vector<unique_function<void()>> posted_;
+  bool called_ = false;
+  std::vector<unique_function<void()>> running_;  // the loop's thread's own
   std::thread thread_;
 };
 

@@ -105,6 +105,7 @@ class engine final : public backend_events {
   void look_again(const claim_secret& who) noexcept override;
   void evicted(const claim_secret& who) noexcept override;
   void link(bool up) noexcept override;
+  void another_server() noexcept override;
 
  private:
   using lock_type = std::unique_lock<std::mutex>;
@@ -120,7 +121,8 @@ class engine final : public backend_events {
   void grant(request& one, claim_record& claim, aftermath& out);
   void answer_queue(slot& at, const failure& why, bool attempts_only, aftermath& out);
   void wait_for(request& one, const std::stop_token& stop);
-  [[nodiscard]] bool waits_for_store(const request& one);
+  void sleep(request& one);
+  [[nodiscard]] std::optional<backend::awaited> awaited_by(const request& one);
   void timed_out(request& one, aftermath& out);
   [[nodiscard]] failure about(const slot& at, const failure& why, std::string_view doing) const;
 
@@ -205,6 +207,7 @@ class engine final : public backend_events {
   std::vector<claim_record*> look_backlog_;
   std::vector<instant> looks_under_way_;  // batches, by when they were sent
   std::uint32_t leaving_ = 0;             // claims whose leave is not answered
+  std::size_t open_requests_ = 0;         // callers that wait for something
   std::uint64_t dropped_events_ = 0;
   std::shared_ptr<std::atomic<std::size_t>> events_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
   std::condition_variable quiet_;

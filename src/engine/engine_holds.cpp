@@ -65,6 +65,7 @@ bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<v
     waiter->for_what = request::wish::leave;
     waiter->at = &at;
     ++at.users;
+    ++open_requests_;
     waiter->on = claim;
     claim->leaver = waiter;
     set_alarm(*waiter, out.now + patience_);
@@ -88,11 +89,7 @@ result<void> engine::release(hold& held) noexcept try {
   run(out);
   if (settled) return done;
   // The answer never depends on other callbacks, so waiting for it is fine on any thread but the loop's.
-  for (;;) {
-    const auto seen = one.sleeper->ticket();
-    if (one.done.load(std::memory_order_acquire)) break;
-    one.sleeper->park(seen);
-  }
+  sleep(one);
   if (!*one.outcome) return one.outcome->error();
   return {};
 } catch (...) {
@@ -231,6 +228,7 @@ result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseco
     one.on = claim;
     one.at = claim->at;
     ++claim->at->users;
+    ++open_requests_;
     ++claim->pins;
     if (wait && *wait > milliseconds{0})
       one.wait_until = one.started + std::min(*wait, milliseconds{std::chrono::hours{24 * 365}});

@@ -116,30 +116,47 @@ void engine::wait_for(request& one, const std::stop_token& stop) {
   const auto on_stop = [&] { cancel(one, failure(errc::cancelled, "cancelled by the caller")); };
   std::optional<std::stop_callback<decltype(on_stop)>> listening;
   if (stop.stop_possible()) listening.emplace(stop, on_stop);
-  // The first to wait for the store listens to it alone and needs no other thread to be woken.
-  const int news = waits_for_store(one) ? store_->borrow_news() : -1;
+  sleep(one);
+}
+
+// The first to wait for the store listens to it alone and needs no other thread to be woken.
+void engine::sleep(request& one) {
+  const auto what = awaited_by(one);
+  int news = what ? store_->borrow_news(*what) : -1;
   for (;;) {
     const auto seen = one.sleeper->ticket();
     if (one.done.load(std::memory_order_acquire)) break;
-    if (news < 0)
+    if (news < 0) {
       one.sleeper->park(seen);
-    else if (one.sleeper->park_beside(news, seen))
-      store_->read_news();
+    } else if (one.sleeper->park_beside(news, seen) && !store_->read_news()) {
+      news = -1;
+      store_->return_news(false);
+    }
   }
-  if (news >= 0) store_->return_news();
+  if (news < 0) return;
+  bool quiet = false;
+  {
+    const std::lock_guard lock(mutex_);
+    quiet = open_requests_ == 0;
+  }
+  store_->return_news(quiet);
 }
 
-bool engine::waits_for_store(const request& one) {
+std::optional<backend::awaited> engine::awaited_by(const request& one) {
   const std::lock_guard lock(mutex_);
-  if (one.done.load(std::memory_order_relaxed)) return false;
+  if (one.done.load(std::memory_order_relaxed)) return {};
   const auto* claim = one.on != nullptr ? one.on : one.at->claim;
-  return claim != nullptr && claim->machine.at() == phase::waiting;
+  if (claim == nullptr) return {};
+  if (claim->machine.at() == phase::waiting) return backend::awaited::news;
+  if (claim->machine.asking_now() || one.for_what == request::wish::upgrade) return backend::awaited::answer;
+  return {};
 }
 
 void engine::join(request& one, std::string_view name, aftermath& out) {
   auto& at = options_.prefix.empty() ? slot_of(name, {}) : slot_of(full_name(name), name);
   one.at = &at;
   ++at.users;
+  ++open_requests_;
   if (one.mode == lock_mode::exclusive && one.capacity == lock_capacity) {
     join_queue(one, out);
   } else {
@@ -170,6 +187,7 @@ void engine::join_queue(request& one, aftermath& out) {
 
 void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
   auto& at = *one.at;
+  --open_requests_;
   set_alarm(one, instant::max());
   if (one.queued) {
     at.queue.remove(one);

@@ -245,6 +245,13 @@ void engine::link(bool up) noexcept {
   });
 }
 
+void engine::another_server() noexcept {
+  on_push([&](aftermath& out) {
+    for (auto& one : records_)
+      if (one->at != nullptr) apply(*one, one->machine.doubt(out.now), out);
+  });
+}
+
 template <class T, class F>
 result<T> engine::ask_and_wait(F start) {
   struct state {

@@ -26,6 +26,9 @@ class faulty_events final : public backend_events {
   void link(bool up) noexcept override {
     if (copies(nullptr) > 0) to_.link(up);
   }
+  void another_server() noexcept override {
+    if (copies(nullptr) > 0) to_.another_server();
+  }
 
  private:
   int copies(const claim_secret* granted_to) {

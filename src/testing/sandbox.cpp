@@ -32,6 +32,7 @@ class hand_loop final : public runtime::loop {
     const std::lock_guard lock(mutex_);
     work_.push_back(std::move(work));
   }
+  void call_at(instant, unique_function<void()>) override {}  // the memory store has no timers
   subscription when_readable(int, std::function<void()>) override { return {}; }
 
   void turn() {
@@ -69,6 +70,7 @@ struct wire final : backend_events {
     if (!cut) to.evicted(who);
   }
   void link(bool up) noexcept override { to.link(up); }
+  void another_server() noexcept override { to.another_server(); }
 };
 
 class wired_backend final : public backend {

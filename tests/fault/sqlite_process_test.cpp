@@ -193,6 +193,7 @@ TEST_F(sqlite_process_test, grants_that_overflow_a_slow_readers_socket_arrive_al
   sqlite_client holder(folder.file());
   struct slow_loop final : reactor {  // reads only when told to
     void post(unique_function<void()>) override {}
+    void call_at(instant, unique_function<void()>) override {}
     subscription when_readable(int, std::function<void()> ready) override {
       read = std::move(ready);
       return {};

@@ -81,6 +81,7 @@ class poll_reactor final : public reactor {
     const std::lock_guard lock(mutex_);
     work_.push_back(std::move(work));
   }
+  void call_at(instant, unique_function<void()>) override { std::abort(); }  // this store has no timers
   subscription when_readable(int fd, std::function<void()> ready) override {
     const std::lock_guard lock(mutex_);
     auto one = std::make_shared<watch>(*this, fd, std::move(ready));
@@ -128,6 +129,7 @@ class recorder final : public backend_events {
   void evicted(const claim_secret& who) noexcept override { note({who, {}, true}); }
   void look_again(const claim_secret&) noexcept override {}
   void link(bool) noexcept override {}
+  void another_server() noexcept override {}
 
   /// Waits for the next grant told to `who`.
   std::optional<standing> grant_of(const claim_secret& who, std::chrono::milliseconds patience = 5s) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace interlock::inline v1::redis_store {
 
@@ -40,6 +41,10 @@ class courier {
   [[nodiscard]] virtual std::size_t masters() const = 0;
   virtual void send_to(std::size_t master, const packet& what, reply_handler done) = 0;
 
+  /// Gives scripts to the server beforehand, and again to every server that takes its place. Without it they are sent
+  /// with their first call.
+  virtual void preload(std::vector<const script*> scripts) = 0;
+
   /// From now on messages of this channel reach the layout, over reconnections too. Subscribed twice, unsubscribe
   /// twice. `done`: the server has confirmed it, so a message published from now on is heard.
   virtual void subscribe(std::string_view channel, reply_handler done) = 0;
@@ -49,7 +54,7 @@ class courier {
 
   /// See backend.
   [[nodiscard]] virtual int borrow_news() noexcept = 0;
-  virtual void read_news() noexcept = 0;
+  [[nodiscard]] virtual bool read_news() noexcept = 0;
   virtual void return_news(bool quiet) noexcept = 0;
 
   /// No handler or message is called after this returned.

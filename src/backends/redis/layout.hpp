@@ -18,6 +18,8 @@ class layout {
  public:
   virtual ~layout() = default;
 
+  /// The courier has come up and listens to us: subscribe, hand in scripts.
+  virtual void begin() {}
   /// Fills in what this layout can do.
   virtual void describe(store_traits& traits) const = 0;
 

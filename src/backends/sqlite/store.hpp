@@ -88,15 +88,17 @@ class store final : public backend {
     });
   }
   void survey(survey_query what, completion<survey_page> done) override;
-  int borrow_news() noexcept override {
+  int borrow_news(awaited what) noexcept override {
     const visit here(*this);
-    return closed_.load() || !channel_ ? -1 : channel_->borrow();
+    return what != awaited::news || closed_.load() || !channel_ ? -1 : channel_->borrow();
   }
-  void read_news() noexcept override {
+  bool read_news() noexcept override {
     const visit here(*this);
-    if (!closed_.load()) channel_->receive(events_, false);
+    if (closed_.load()) return false;
+    channel_->receive(events_, false);
+    return true;
   }
-  void return_news() noexcept override {
+  void return_news(bool) noexcept override {
     const visit here(*this);
     if (!closed_.load()) channel_->give_back();
   }

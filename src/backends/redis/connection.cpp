@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include "backends/redis/connection.hpp"
+
+#include "backends/redis/server_error.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+/// Sending, receiving, and the end. How it comes up is in connection_open.cpp.
+namespace interlock::inline v1::redis_store {
+namespace {
+
+constexpr std::size_t few = 4;  // under way: one more may be written at once
+constexpr std::size_t read_size = std::size_t{64} << 10;
+constexpr milliseconds attendance{5};  // a socket that callers read themselves is looked after this often
+
+}  // namespace
+
+std::string endpoint::shown() const {
+  if (!path.empty()) return path;
+  return (host.find(':') == host.npos ? host : "[" + host + "]") + ":" + std::to_string(port);
+}
+
+connection::connection(endpoint where, const connection_settings& settings, reactor& loop, const time_source& time,
+                       owner& of)
+    : where_(std::move(where)), settings_(settings), loop_(loop), time_(time), owner_(of), in_(read_size) {}
+
+connection::~connection() {
+  watch_ = {};
+  stream_.reset();
+  if (gate_ >= 0) ::close(gate_);
+  if (socket_ >= 0) ::close(socket_);
+}
+
+failure connection::lost(std::string_view why) const {
+  return failure(errc::unavailable, where_.shown() + ": " + std::string(why));
+}
+
+server_facts connection::facts() const {
+  const std::lock_guard lock(mutex_);
+  return facts_;
+}
+
+// ---- sending
+
+void connection::send(std::string_view request, const script* called, inline_work here, reply_handler done,
+                      std::string_view first) {
+  bool post = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_up()) {
+      const auto now = time_.now();
+      if (!first.empty()) out_.push(first, nullptr, now, [](const result<reply>&) {});
+      out_.push(request, called, now, std::move(done));
+      watch_deadline();
+      if (!corked_ && !flush_posted_) {
+        if (here == inline_work::if_brief && out_.size() <= few) {
+          flush_locked();
+        } else {
+          post = flush_posted_ = true;
+          watch_in(watched_ | EPOLLIN);  // whoever asks this way does not come to read the answer
+        }
+      }
+      done = {};
+    }
+  }
+  if (post) post_flush();
+  if (done) done(failure(errc::unavailable, where_.shown() + ": not connected"));
+}
+
+void connection::send_for_push(const packet& what, reply_handler done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_up()) {
+      listening_ = true;
+      out_.push(what.bytes(), nullptr, time_.now(), std::move(done), true);
+      watch_deadline();
+      watch_in(watched_ | EPOLLIN);
+      if (corked_ || std::exchange(flush_posted_, true)) return;
+      done = {};
+    }
+  }
+  if (done) return done(failure(errc::unavailable, where_.shown() + ": not connected"));
+  post_flush();
+}
+
+void connection::post_flush() {
+  loop_.post([self = shared_from_this()] { self->flush(); });
+}
+
+void connection::flush() noexcept {
+  const std::lock_guard lock(mutex_);
+  flush_posted_ = false;
+  flush_locked();
+}
+
+// What cannot be sent now is sent when the socket has room. A broken socket is left to whoever reads: it has the end of
+// the story there.
+void connection::flush_locked() noexcept {
+  while (!out_.unsent().empty() && stream_) {
+    const auto rest = out_.unsent();
+    const auto moved = stream_->write(rest.data(), rest.size());
+    if (moved.is == stream::progress::ended) {
+      ::shutdown(socket_, SHUT_RDWR);
+      watch_in(EPOLLIN);
+      return;
+    }
+    if (moved.bytes == 0) return watch_in(watched_ | EPOLLIN | EPOLLOUT);
+    out_.sent(moved.bytes);
+  }
+  if ((watched_ & EPOLLOUT) != 0) watch_in(watched_ & ~unsigned{EPOLLOUT});
+}
+
+void connection::watch_in(unsigned events) noexcept {
+  if (borrowed_) events &= ~unsigned{EPOLLIN};
+  if (events == watched_ || gate_ < 0) return;
+  watched_ = events;
+  epoll_event what{.events = events, .data = {}};
+  ::epoll_ctl(gate_, EPOLL_CTL_MOD, socket_, &what);
+}
+
+// ---- receiving
+
+bool connection::read_borrowed() noexcept {
+  const auto self = shared_from_this();
+  const std::lock_guard lock(reading_);
+  read(false);
+  return is_up();
+}
+
+// [reading_]
+void connection::read(bool all) noexcept {
+  do {
+    if (state_.load(std::memory_order_acquire) == state::dead || !stream_) return;
+    if (in_.size() - in_used_ < read_size / 4) in_.resize(in_.size() * 2);
+    const auto room = in_.size() - in_used_;
+    const auto moved = stream_->read(in_.data() + in_used_, room);
+    if (moved.is == stream::progress::ended) return drop(lost(stream_->reason()), true);
+    if (moved.is == stream::progress::wants_write) {  // TLS has something to say before it can go on
+      const std::lock_guard lock(mutex_);
+      return watch_in(watched_ | EPOLLOUT);
+    }
+    if (moved.bytes == 0) return;
+    in_used_ += moved.bytes;
+    if (!take_replies()) return;
+    all = all && moved.bytes == room;
+  } while (all || settings_.tls);
+}
+
+// Handles what has arrived in full. What it makes us send goes out in one piece. false: this was the end.
+bool connection::take_replies() {
+  if (in_used_ < parser_.needed()) return true;
+  {
+    const std::lock_guard lock(mutex_);
+    corked_ = true;
+  }
+  std::size_t at = 0;
+  auto got = reply_parser::outcome::complete;
+  while (at < in_used_ && !muted_.load(std::memory_order_relaxed)) {
+    got = parser_.parse({in_.data() + at, in_used_ - at});
+    if (got != reply_parser::outcome::complete) break;
+    at += parser_.used();
+    answer(parser_.value());
+    if (state_.load(std::memory_order_acquire) == state::dead) return false;
+  }
+  std::memmove(in_.data(), in_.data() + at, in_used_ - at);
+  in_used_ -= at;
+  if (in_.size() > read_size && in_used_ == 0) in_ = std::vector<char>(read_size);  // a long survey is over
+  {
+    const std::lock_guard lock(mutex_);
+    corked_ = false;
+    out_.tidy();
+    flush_locked();
+  }
+  if (got != reply_parser::outcome::malformed) return true;
+  drop(lost("it does not speak Redis' protocol: " + std::string(parser_.wrong())), true);
+  return false;
+}
+
+void connection::answer(reply what) {
+  const bool push = what.is() == reply::kind::push || (listening_ && what.is() == reply::kind::list && !facts_.resp3);
+  outbox::request asked;
+  if (push) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto word = what[0].text();
+      if (word.ends_with("subscribe") && !out_.empty() && out_.front().by_push) asked = out_.pop();
+    }
+    return asked.done ? asked.done(what) : owner_.pushed(*this, what);
+  }
+  std::string_view bytes;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!out_.empty()) {
+      asked = out_.pop();
+      bytes = out_.bytes_of(asked);
+    }
+  }
+  if (!asked.done) return drop(lost("a reply came that nobody had asked for"), true);
+  if (what.is() != reply::kind::error) return asked.done(what);
+  const auto error = what.text();
+  const std::string kept(bytes);  // the outbox may move while this is dealt with
+  if (asked.called != nullptr && error.starts_with("NOSCRIPT") && kept.find("EVALSHA") != kept.npos)
+    return send(with_text(kept, *asked.called), asked.called, inline_work::never, std::move(asked.done));
+  if (is_up() && owner_.refused(*this, error, kept, asked.called, asked.done)) return;
+  asked.done(server_failure(error));
+}
+
+// ---- callers that read for themselves
+
+int connection::borrow() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (borrowed_ || !is_up()) return -1;
+  borrowed_ = busy_ = true;
+  watch_in(watched_ & ~unsigned{EPOLLIN});
+  return socket_;
+}
+
+// Between the calls of a caller that always reads for itself, nobody needs to listen at once: opening and shutting the
+// gate each time would cost it two system calls.
+void connection::give_back(bool quiet) noexcept {
+  bool call = false;
+  {
+    const std::lock_guard lock(mutex_);
+    borrowed_ = false;
+    if (!quiet || !out_.empty() || !is_up()) return watch_in(watched_ | EPOLLIN);
+    call = !std::exchange(attending_, true);
+  }
+  if (call) attend();
+}
+
+void connection::attend() noexcept {
+  loop_.call_at(time_.now() + attendance, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    {
+      const std::lock_guard lock(self->mutex_);
+      if (self->state_.load() == state::dead) return;
+      if (!std::exchange(self->busy_, false) && !self->borrowed_) {
+        self->attending_ = false;
+        return self->watch_in(self->watched_ | EPOLLIN);
+      }
+    }
+    self->attend();
+  });
+}
+
+// ---- deadlines
+
+// [mutex_] One timer for all requests: the oldest one is answered first.
+void connection::watch_deadline() {
+  if (std::exchange(deadline_set_, true)) return;
+  const auto due = (is_up() ? out_.front().sent + settings_.timeout : give_up_) + milliseconds{1};
+  loop_.call_at(due, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->deadline();
+  });
+}
+
+void connection::deadline() noexcept {
+  bool overdue = false;
+  const auto now = time_.now();
+  {
+    const std::lock_guard lock(mutex_);
+    deadline_set_ = false;
+    if (state_.load() == state::dead) return;
+    overdue = is_up() ? !out_.empty() && now >= out_.front().sent + settings_.timeout : now >= give_up_;
+    if (!overdue) {
+      if (!is_up() || !out_.empty()) watch_deadline();
+      return;
+    }
+  }
+  const bool was_up = is_up();
+  fail(lost("no answer within " + std::to_string((was_up ? settings_.timeout : settings_.connect_timeout).count()) +
+            " ms"));
+}
+
+// ---- the end
+
+void connection::fail(const failure& why) noexcept {
+  const auto self = shared_from_this();
+  const std::lock_guard lock(reading_);
+  drop(why, true);
+}
+
+void connection::close() noexcept {
+  muted_.store(true);
+  const auto self = shared_from_this();
+  const std::lock_guard lock(reading_);
+  drop(failure(errc::closed), false);
+}
+
+// [reading_]
+void connection::drop(const failure& why, bool tell) noexcept {
+  std::vector<std::pair<reply_handler, bool>> unanswered;
+  subscription watch;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_.exchange(state::dead) == state::dead) return;
+    while (!out_.empty()) {
+      const bool sent = out_.was_sent(out_.front());
+      unanswered.emplace_back(out_.pop().done, sent);
+    }
+    watch = std::move(watch_);
+    if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
+  }
+  lookup_.cancel();
+  loop_.post([watch = std::move(watch)] {});  // ended there: here, its callback might be waiting for us
+  if (!tell || muted_.load()) return;
+  const failure maybe(errc::indeterminate, why.message());
+  const failure not_sent(errc::unavailable, why.message());
+  for (auto& [done, sent] : unanswered)
+    if (done) done(sent ? maybe : not_sent);
+  owner_.down(*this, why);
+}
+
+}  // namespace interlock::inline v1::redis_store

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "backends/redis/courier.hpp"
+#include "backends/redis/outbox.hpp"
+#include "backends/redis/resolve.hpp"
+#include "backends/redis/stream.hpp"
+
+#include <interlock/backend.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace interlock::inline v1::redis_store {
+
+/// Where a server listens: a host and a port, or the path of a unix socket.
+struct endpoint {
+  std::string host{};
+  std::uint16_t port = 6379;
+  std::string path{};
+  [[nodiscard]] std::string shown() const;
+  friend bool operator==(const endpoint&, const endpoint&) = default;
+};
+
+/// What all connections of a client have in common.
+struct connection_settings {
+  std::string user{};
+  std::function<std::string()> password{};  ///< asked at every connection
+  std::int64_t database = 0;
+  int protocol = 3;                     ///< 2 or 3; 3 falls back to 2 if the server is too old for it
+  std::shared_ptr<tls_context> tls{};   ///< unset: no TLS
+  milliseconds timeout{2'000};          ///< of one request
+  milliseconds connect_timeout{5'000};  ///< until it can be used, greetings included
+  bool replica_is_fine = false;         ///< otherwise a server that says it is one is refused
+};
+
+/// One connection, from its first packet to its last: never opened again. Many requests are under way on it at a time;
+/// replies come in order. Whoever has something to send while nothing is in its way writes to the socket itself; what
+/// comes together is sent together, one post later.
+class connection final : public std::enable_shared_from_this<connection> {
+ public:
+  /// Whoever keeps the connection. Called with no lock held.
+  class owner {
+   public:
+    virtual void up(connection& which, const server_facts& found) noexcept = 0;
+    /// It failed to come up, or was up and is not any more. Its requests have been answered.
+    virtual void down(connection& which, const failure& why) noexcept = 0;
+    virtual void pushed(connection& which, reply what) noexcept = 0;
+    /// The server answered with an error. true: the owner takes the request over, and with it the duty to answer.
+    virtual bool refused(connection& which, std::string_view error, std::string_view request, const script* called,
+                         reply_handler& done) noexcept = 0;
+
+   protected:
+    ~owner() = default;
+  };
+
+  connection(endpoint where, const connection_settings& settings, reactor& loop, const time_source& time, owner& of);
+  connection(const connection&) = delete;
+  connection& operator=(const connection&) = delete;
+  ~connection();
+
+  /// Begins to connect; up() or down() follows.
+  void open();
+  /// Fails what is under way. Neither the owner nor a handler is called after this returned, unless by this very
+  /// thread.
+  void close() noexcept;
+  /// As if the server had closed it.
+  void fail(const failure& why) noexcept;
+
+  void send(const packet& what, inline_work here, reply_handler done) {
+    send(what.bytes(), what.called(), here, std::move(done));
+  }
+  /// `first`: bytes to go out immediately before the request, whose own reply is dropped (ASKING).
+  void send(std::string_view request, const script* called, inline_work here, reply_handler done,
+            std::string_view first = {});
+
+  /// SUBSCRIBE and the like, whose answer is a push; on a RESP2 connection, nothing else may be sent afterwards.
+  void send_for_push(const packet& what, reply_handler done);
+
+  [[nodiscard]] const endpoint& where() const noexcept { return where_; }
+  [[nodiscard]] bool is_up() const noexcept { return state_.load(std::memory_order_acquire) == state::up; }
+  [[nodiscard]] server_facts facts() const;
+
+  // See backend.
+  [[nodiscard]] int borrow() noexcept;
+  /// false: it has ended; nothing more will come.
+  [[nodiscard]] bool read_borrowed() noexcept;
+  void give_back(bool quiet) noexcept;
+
+ private:
+  enum class state : std::uint8_t { idle, connecting, shaking_hands, greeting, up, dead };
+
+  // connection_open.cpp
+  void resolved(const result<std::vector<std::string>>& addresses);
+  void try_address();
+  void adopt(int made);
+  void turn() noexcept;
+  void connected();
+  void shake_hands();
+  void say(const packet& what, reply_handler done);
+  void greet();
+  void greeted(const result<reply>& hello);
+  void check_role(const result<reply>& info);
+  void learn(const result<reply>& info);
+  static bool is_too_old(std::string_view error);
+  [[nodiscard]] failure replica_failure() const;
+
+  // connection.cpp
+  void read(bool all) noexcept;
+  bool take_replies();
+  void answer(reply what);
+  void flush() noexcept;
+  void flush_locked() noexcept;
+  void post_flush();
+  void watch_in(unsigned events) noexcept;
+  void attend() noexcept;
+  void watch_deadline();
+  void deadline() noexcept;
+  void drop(const failure& why, bool tell) noexcept;
+  [[nodiscard]] failure lost(std::string_view why) const;
+
+  const endpoint where_;
+  const connection_settings& settings_;
+  reactor& loop_;
+  const time_source& time_;
+  owner& owner_;
+
+  std::recursive_mutex reading_;  // one reader at a time, taken before mutex_; held while the owner or a handler runs
+  name_lookup lookup_;
+  std::vector<std::string> addresses_;  // to be tried
+  std::size_t next_address_ = 0;
+  std::string last_wrong_;  // why the last one failed
+  bool old_ = false;        // it does not know HELLO
+  reply_parser parser_;
+  std::vector<char> in_;
+  std::size_t in_used_ = 0;
+  std::atomic<bool> muted_{false};  // close(): call nobody any more
+
+  mutable std::mutex mutex_;  // everything below
+  std::atomic<state> state_{state::idle};
+  instant give_up_{};  // connecting
+  int socket_ = -1;
+  int gate_ = -1;  // an epoll instance with nothing but the socket in it: shut without telling the loop
+  subscription watch_;
+  std::unique_ptr<stream> stream_;
+  server_facts facts_;
+  outbox out_;
+  unsigned watched_ = 0;  // what the gate lets through
+  bool corked_ = false;   // replies are being handled: what they make us send goes out together afterwards
+  bool flush_posted_ = false;
+  bool deadline_set_ = false;
+  bool listening_ = false;  // has subscribed to something
+  bool borrowed_ = false;
+  bool attending_ = false;  // a look after the gate is due
+  bool busy_ = false;       // borrowed since the last one
+};
+
+}  // namespace interlock::inline v1::redis_store

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "backends/redis/connection.hpp"
+#include "backends/redis/courier.hpp"
+#include "backends/redis/layout.hpp"
+#include "backends/redis/locator.hpp"
+#include "backends/redis/subscriptions.hpp"
+
+#include "core/random.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace interlock::inline v1::redis_store {
+
+/// All keys are on one master: a single server, or the one that sentinels point to. Connects again, and again, with
+/// growing pauses, until it is closed.
+class master_courier final : public courier,
+                             public connection::owner,
+                             public std::enable_shared_from_this<master_courier> {
+ public:
+  master_courier(const backend_environment& environment, connection_settings settings, std::unique_ptr<locator> where);
+
+  /// Where messages go; to be set before anything is subscribed to.
+  void deliver_to(layout& reader) noexcept { layout_.store(&reader); }
+  /// The first connection; waits for it.
+  result<void> open();
+
+  // courier
+  void send(const packet& what, inline_work here, reply_handler done) override;
+  [[nodiscard]] std::size_t masters() const override { return 1; }
+  void send_to(std::size_t, const packet& what, reply_handler done) override {
+    send(what, inline_work::never, std::move(done));
+  }
+  void preload(std::vector<const script*> scripts) override;
+  void subscribe(std::string_view channel, reply_handler done) override;
+  void unsubscribe(std::string_view channel) override;
+  [[nodiscard]] server_facts facts() const override;
+  [[nodiscard]] int borrow_news() noexcept override;
+  [[nodiscard]] bool read_news() noexcept override;
+  void return_news(bool quiet) noexcept override;
+  void close() noexcept override;
+
+  // connection::owner
+  void up(connection& which, const server_facts& found) noexcept override;
+  void down(connection& which, const failure& why) noexcept override;
+  void pushed(connection& which, reply what) noexcept override;
+  bool refused(connection& which, std::string_view error, std::string_view request, const script* called,
+               reply_handler& done) noexcept override;
+
+ private:
+  using pointer = std::shared_ptr<connection>;
+
+  void connect();
+  void found(const result<endpoint>& where);
+  void connect_later() noexcept;
+  void attempt_over(const failure& why) noexcept;
+  void load_scripts(connection& on);
+  void listen(connection& on);
+  [[nodiscard]] pointer current() const;
+  [[nodiscard]] pointer ears() const;
+
+  reactor& loop_;
+  const time_source& time_;
+  backend_events& events_;
+  const connection_settings settings_;
+  std::unique_ptr<locator> locator_;
+  std::atomic<layout*> layout_{nullptr};
+
+  mutable std::mutex mutex_;  // everything below
+  std::condition_variable first_;
+  std::optional<result<void>> opened_;  // how the first attempt ended
+  pointer talk_;                        // requests
+  pointer listen_;                      // messages, where talk_ cannot bring them too (RESP2)
+  pointer lent_;
+  subscriptions channels_;
+  std::vector<const script*> scripts_;
+  server_facts facts_;
+  endpoint where_;
+  unsigned attempts_ = 0;
+  bool was_up_ = false;
+  bool closed_ = false;
+  core::kernel_random random_;
+};
+
+}  // namespace interlock::inline v1::redis_store

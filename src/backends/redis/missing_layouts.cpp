@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#include "backends/redis/layout.hpp"
+
+namespace interlock::inline v1::redis_store {
+
+result<std::unique_ptr<layout>> make_native_layout(const layout_environment&) {
+  return failure(errc::unsupported, "redis: this build has no native layout");
+}
+result<std::unique_ptr<layout>> make_plain_layout(const layout_environment&) {
+  return failure(errc::unsupported, "redis: this build has no plain layout");
+}
+result<std::unique_ptr<layout>> make_redisson_layout(const layout_environment&) {
+  return failure(errc::unsupported, "redis: this build has no redisson layout");
+}
+
+}  // namespace interlock::inline v1::redis_store

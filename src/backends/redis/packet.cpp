@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "backends/redis/packet.hpp"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <charconv>
+#include <vector>
+
+namespace interlock::inline v1::redis_store {
+namespace {
+
+constexpr std::size_t sha_length = 40;
+constexpr std::size_t spare_most = 4;
+constexpr std::size_t spare_bytes = 64 * 1024;
+
+// Buffers of packets that were sent, for the next ones.
+std::vector<std::string>& spare() {
+  thread_local std::vector<std::string> kept;
+  return kept;
+}
+
+std::string fresh() {
+  auto& kept = spare();
+  if (kept.empty()) return {};
+  std::string out = std::move(kept.back());
+  kept.pop_back();
+  out.clear();
+  return out;
+}
+
+std::string sha1_hex(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned length = 0;
+  EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha1(), nullptr);
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  for (unsigned i = 0; i < length; ++i) {
+    out += digits[digest[i] >> 4];
+    out += digits[digest[i] & 15];
+  }
+  return out;
+}
+
+constexpr std::array<std::uint16_t, 256> crc_table = [] {
+  std::array<std::uint16_t, 256> out{};
+  for (unsigned i = 0; i < 256; ++i) {
+    unsigned crc = i << 8;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc & 0x8000) != 0 ? (crc << 1) ^ 0x1021 : crc << 1;
+    out[i] = static_cast<std::uint16_t>(crc);
+  }
+  return out;
+}();
+
+}  // namespace
+
+script::script(std::string_view source) : text(source), sha(sha1_hex(source)) {}
+
+std::uint16_t slot_of(std::string_view key) noexcept {
+  if (const auto open = key.find('{'); open != key.npos)
+    if (const auto shut = key.find('}', open + 1); shut != key.npos && shut > open + 1)
+      key = key.substr(open + 1, shut - open - 1);
+  unsigned crc = 0;
+  for (const char c : key) crc = ((crc << 8) ^ crc_table[((crc >> 8) ^ static_cast<unsigned char>(c)) & 255]) & 0xffff;
+  return static_cast<std::uint16_t>(crc & 0x3fff);
+}
+
+packet::packet(const script& what, std::initializer_list<std::string_view> keys, std::size_t arguments)
+    : packet(what, keys.size() == 0 ? std::string_view{} : *keys.begin(), keys.size(), arguments) {
+  for (const auto key : keys) append_argument(text_, key);
+}
+
+packet::packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments)
+    : text_(fresh()), script_(&what), slot_(slot_of(route)) {
+  append_header(text_, 3 + keys + arguments);
+  append_argument(text_, "EVALSHA");
+  append_argument(text_, what.sha);
+  append_argument(text_, static_cast<std::int64_t>(keys));
+}
+
+packet::packet(std::initializer_list<std::string_view> words, std::string_view route)
+    : text_(fresh()), slot_(slot_of(route)) {
+  append_header(text_, words.size());
+  for (const auto word : words) append_argument(text_, word);
+}
+
+packet::~packet() {
+  if (spare().size() < spare_most && text_.capacity() <= spare_bytes) spare().push_back(std::move(text_));
+}
+
+std::string with_text(std::string_view evalsha, const script& called) {
+  static constexpr std::string_view command = "$7\r\nEVALSHA\r\n$40\r\n";
+  const auto header = evalsha.find("\r\n") + 2;
+  std::string out(evalsha.substr(0, header));
+  append_argument(out, "EVAL");
+  append_argument(out, called.text);
+  out.append(evalsha.substr(header + command.size() + sha_length + 2));
+  return out;
+}
+
+}  // namespace interlock::inline v1::redis_store
