@@ -48,15 +48,14 @@ server_facts connection::facts() const {
 
 // ---- sending
 
-void connection::send(std::string_view request, const script* called, inline_work here, reply_handler done,
-                      std::string_view first) {
+void connection::send(const order& what, inline_work here, reply_handler done) {
   bool post = false;
   {
     const std::lock_guard lock(mutex_);
     if (is_up()) {
       const auto now = time_.now();
-      if (!first.empty()) out_.push(first, nullptr, now, [](const result<reply>&) {});
-      out_.push(request, called, now, std::move(done));
+      if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
+      out_.push({.called = what.called, .sent = now, .hops = what.hops}, what.bytes, std::move(done));
       watch_deadline();
       if (!corked_ && !flush_posted_) {
         if (here == inline_work::if_brief && out_.size() <= few) {
@@ -78,7 +77,7 @@ void connection::send_for_push(const packet& what, reply_handler done) {
     const std::lock_guard lock(mutex_);
     if (is_up()) {
       listening_ = true;
-      out_.push(what.bytes(), nullptr, time_.now(), std::move(done), true);
+      out_.push({.sent = time_.now(), .by_push = true}, what.bytes(), std::move(done));
       watch_deadline();
       watch_in(watched_ | EPOLLIN);
       if (corked_ || std::exchange(flush_posted_, true)) return;
@@ -207,7 +206,8 @@ void connection::answer(reply what) {
   const std::string kept(bytes);  // the outbox may move while this is dealt with
   if (asked.called != nullptr && error.starts_with("NOSCRIPT") && kept.find("EVALSHA") != kept.npos)
     return send(with_text(kept, *asked.called), asked.called, inline_work::never, std::move(asked.done));
-  if (is_up() && owner_.refused(*this, error, kept, asked.called, asked.done)) return;
+  const owner::refusal refused{.error = error, .request = kept, .called = asked.called, .hops = asked.hops};
+  if (is_up() && owner_.refused(*this, refused, asked.done)) return;
   asked.done(server_failure(error));
 }
 

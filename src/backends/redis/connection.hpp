@@ -53,8 +53,13 @@ class connection final : public std::enable_shared_from_this<connection> {
     virtual void down(connection& which, const failure& why) noexcept = 0;
     virtual void pushed(connection& which, reply what) noexcept = 0;
     /// The server answered with an error. true: the owner takes the request over, and with it the duty to answer.
-    virtual bool refused(connection& which, std::string_view error, std::string_view request, const script* called,
-                         reply_handler& done) noexcept = 0;
+    struct refusal {
+      std::string_view error{};
+      std::string_view request{};
+      const script* called = nullptr;
+      unsigned hops = 0;  ///< how often it was sent elsewhere before
+    };
+    virtual bool refused(connection& which, const refusal& what, reply_handler& done) noexcept = 0;
 
    protected:
     ~owner() = default;
@@ -76,9 +81,16 @@ class connection final : public std::enable_shared_from_this<connection> {
   void send(const packet& what, inline_work here, reply_handler done) {
     send(what.bytes(), what.called(), here, std::move(done));
   }
-  /// `first`: bytes to go out immediately before the request, whose own reply is dropped (ASKING).
-  void send(std::string_view request, const script* called, inline_work here, reply_handler done,
-            std::string_view first = {});
+  void send(std::string_view request, const script* called, inline_work here, reply_handler done) {
+    send({.bytes = request, .called = called}, here, std::move(done));
+  }
+  struct order {
+    std::string_view bytes{};
+    const script* called = nullptr;
+    unsigned hops = 0;
+    std::string_view first{};  ///< to go out immediately before it; its reply is dropped (ASKING)
+  };
+  void send(const order& what, inline_work here, reply_handler done);
 
   /// SUBSCRIBE and the like, whose answer is a push; on a RESP2 connection, nothing else may be sent afterwards.
   void send_for_push(const packet& what, reply_handler done);

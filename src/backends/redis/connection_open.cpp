@@ -207,7 +207,7 @@ void connection::shake_hands() {
 // [reading_] A command of our own, before anybody else's.
 void connection::say(const packet& what, reply_handler done) {
   const std::lock_guard lock(mutex_);
-  out_.push(what.bytes(), nullptr, time_.now(), std::move(done));
+  out_.push({.sent = time_.now()}, what.bytes(), std::move(done));
 }
 
 // [reading_]

@@ -13,6 +13,8 @@
 
 namespace interlock::inline v1::redis_store {
 
+class layout;
+
 /// Given the reply, or why there is none: `unavailable` if it certainly was not carried out, `indeterminate` if it may
 /// have been, otherwise what the server's own error means. Called once, from any thread, with no lock held. The reply
 /// lives until it returns.
@@ -33,6 +35,11 @@ struct server_facts {
 class courier {
  public:
   virtual ~courier() = default;
+
+  /// The first connections; waits for them.
+  virtual result<void> open() = 0;
+  /// Where messages go; to be said before anything is subscribed to.
+  virtual void deliver_to(layout& reader) noexcept = 0;
 
   /// To the master of the packet's slot. Packets about one slot arrive in the order they were sent.
   virtual void send(const packet& what, inline_work here, reply_handler done) = 0;

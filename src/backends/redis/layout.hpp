@@ -31,6 +31,9 @@ class layout {
   virtual void survey(survey_query what, completion<survey_page> done) = 0;
   virtual void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) = 0;
 
+  /// A key of this name, for commands that must go where its keys are.
+  [[nodiscard]] virtual std::string route(std::string_view name) const { return std::string(name); }
+
   /// A message came on a channel this layout subscribed to. Anybody may have sent it.
   virtual void message(std::string_view channel, std::string_view payload) noexcept = 0;
 };

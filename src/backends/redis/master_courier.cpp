@@ -177,10 +177,9 @@ void master_courier::send(const packet& what, inline_work here, reply_handler do
   to->send(what, here, std::move(done));
 }
 
-bool master_courier::refused(connection& which, std::string_view error, std::string_view, const script*,
-                             reply_handler&) noexcept {
+bool master_courier::refused(connection& which, const refusal& what, reply_handler&) noexcept {
   // It was a master and is a replica now: find out who is.
-  if (error_code(error) == "READONLY")
+  if (error_code(what.error) == "READONLY")
     loop_.post([self = which.shared_from_this()] {
       self->fail(failure(errc::unavailable, self->where().shown() + ": it is no longer a master"));
     });

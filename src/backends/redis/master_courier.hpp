@@ -25,12 +25,9 @@ class master_courier final : public courier,
  public:
   master_courier(const backend_environment& environment, connection_settings settings, std::unique_ptr<locator> where);
 
-  /// Where messages go; to be set before anything is subscribed to.
-  void deliver_to(layout& reader) noexcept { layout_.store(&reader); }
-  /// The first connection; waits for it.
-  result<void> open();
-
   // courier
+  result<void> open() override;
+  void deliver_to(layout& reader) noexcept override { layout_.store(&reader); }
   void send(const packet& what, inline_work here, reply_handler done) override;
   [[nodiscard]] std::size_t masters() const override { return 1; }
   void send_to(std::size_t, const packet& what, reply_handler done) override {
@@ -49,8 +46,7 @@ class master_courier final : public courier,
   void up(connection& which, const server_facts& found) noexcept override;
   void down(connection& which, const failure& why) noexcept override;
   void pushed(connection& which, reply what) noexcept override;
-  bool refused(connection& which, std::string_view error, std::string_view request, const script* called,
-               reply_handler& done) noexcept override;
+  bool refused(connection& which, const refusal& what, reply_handler& done) noexcept override;
 
  private:
   using pointer = std::shared_ptr<connection>;

@@ -18,25 +18,26 @@ namespace interlock::inline v1::redis_store {
 /// bytes are kept until then, so that it can be sent again elsewhere. Allocates nothing once it has grown.
 class outbox {
  public:
-  struct request {
-    reply_handler done{};
+  struct about {
     const script* called = nullptr;
-    std::uint64_t begin = 0;  // where its bytes begin, counted from the connection's first
-    std::uint64_t end = 0;
     instant sent{};
+    unsigned hops = 0;     // how often it was sent elsewhere before
     bool by_push = false;  // answered by a push
   };
+  struct request : about {
+    reply_handler done{};
+    std::uint64_t begin = 0;  // where its bytes begin, counted from the connection's first
+    std::uint64_t end = 0;
+  };
 
-  void push(std::string_view bytes, const script* called, instant now, reply_handler done, bool by_push = false) {
+  void push(const about& what, std::string_view bytes, reply_handler done) {
     if (count_ == ring_.size()) grow();
     auto& one = ring_[(first_ + count_++) & (ring_.size() - 1)];
+    static_cast<about&>(one) = what;
     one.done = std::move(done);
-    one.called = called;
     one.begin = end();
     bytes_.append(bytes);
     one.end = end();
-    one.sent = now;
-    one.by_push = by_push;
   }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
