@@ -158,6 +158,9 @@ class backend {
   /// so that nobody is granted the lock while the holder believes in it. By force: now. false: it was gone already.
   virtual void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) = 0;
 
+  /// Optional. How the store is set up, for `interlock doctor`.
+  virtual void examine(completion<std::vector<store_check>> done) { done(std::vector<store_check>{}); }
+
   /// Optional. Lends the descriptor on which answers, or only news, arrive to a caller that waits for them on its own
   /// thread, which saves the way over the loop's: readable means read_news(), and return_news() ends the loan. -1:
   /// there is none, or it is lent already. While it is lent, nobody else listens.

@@ -70,6 +70,8 @@ class client {
   [[nodiscard]] lock_info inspect(std::string_view name) const;
   /// All names that begin with prefix and have holders or waiters, sorted. Paged inside, so not one moment's picture.
   [[nodiscard]] std::vector<lock_info> survey(std::string_view prefix = {}) const;
+  /// How the store is set up, as far as it can tell, and what to change. Throws lock_error.
+  [[nodiscard]] std::vector<store_check> examine() const;
   /// Breaks exactly that claim: its holder is told, and the next one is granted when the broken lease is over.
   /// false: it was gone already.
   bool evict(std::string_view name, claim_id who) const;

@@ -75,6 +75,15 @@ struct store_traits {
   std::size_t name_max{1024};  ///< longer names are refused, in bytes
 };
 
+/// One thing about how a store is set up, good or bad, and what to change.
+struct store_check {
+  enum class verdict : std::uint8_t { ok, warn, fail };
+  verdict is = verdict::ok;
+  std::string check{};   ///< short and stable: scripts look for it
+  std::string seen{};    ///< what was found
+  std::string advice{};  ///< what to change; empty if nothing
+};
+
 struct claim_info {
   claim_id id{};
   lock_mode mode{};

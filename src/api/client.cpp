@@ -115,6 +115,8 @@ std::vector<lock_info> client::survey(std::string_view prefix) const {
   return out;
 }
 
+std::vector<store_check> client::examine() const { return or_throw(handle_->engine().examine()); }
+
 bool client::evict(std::string_view name, claim_id who) const {
   return or_throw(handle_->engine().evict(name, who, false));
 }

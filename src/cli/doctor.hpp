@@ -12,13 +12,7 @@
 /// The checks of `interlock doctor`.
 namespace interlock::cli {
 
-struct finding {
-  enum class verdict : std::uint8_t { ok, warn, fail };
-  verdict is = verdict::ok;
-  std::string_view check{};  ///< short, stable: scripts look for it
-  std::string seen{};        ///< what was found
-  std::string advice{};      ///< what to change; empty if nothing
-};
+using finding = store_check;
 using findings = std::vector<finding>;
 std::string_view to_string(finding::verdict verdict) noexcept;
 

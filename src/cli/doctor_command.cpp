@@ -36,6 +36,11 @@ void examine(const arguments& got, examination& out) {
   out.found.push_back(
       {verdict::ok, "reachable", "connected in " + std::to_string(took / std::chrono::microseconds(1)) + " us"});
   examine_traits(first->traits(), out.found);
+  try {
+    for (auto& one : first->examine()) out.found.push_back(std::move(one));
+  } catch (const lock_error& wrong) {
+    out.found.push_back({verdict::fail, "settings", wrong.why().message(), "see whether the store still answers"});
+  }
   arguments again = got;
   again.quiet = true;
   if (first->traits().store == "memory") {

@@ -82,6 +82,7 @@ class engine final : public backend_events {
   // Looking around.
   result<survey_page> survey(survey_query what);
   result<bool> evict(std::string_view name, const claim_id& who, bool force);
+  result<std::vector<store_check>> examine();
 
   [[nodiscard]] const store_traits& traits() const noexcept { return store_->traits(); }
   [[nodiscard]] const std::string& shown_url() const noexcept { return shown_url_; }
@@ -158,6 +159,7 @@ class engine final : public backend_events {
   template <class F>
   void on_answer(F&& change) noexcept;
   void unpin(claim_record& one) noexcept;
+  [[nodiscard]] bool is_open();
   template <class T, class F>
   result<T> ask_and_wait(F start);
 

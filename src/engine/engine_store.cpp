@@ -272,23 +272,26 @@ result<T> engine::ask_and_wait(F start) {
   return std::move(*shared->got);
 }
 
+bool engine::is_open() {
+  const std::lock_guard lock(mutex_);
+  return !forked() && !closing_;
+}
+
+result<std::vector<store_check>> engine::examine() {
+  if (!is_open()) return closed_failure();
+  return ask_and_wait<std::vector<store_check>>(
+      [&](completion<std::vector<store_check>> done) { store_->examine(std::move(done)); });
+}
+
 result<survey_page> engine::survey(survey_query what) {
-  if (forked() || [&] {
-        const std::lock_guard lock(mutex_);
-        return closing_;
-      }())
-    return closed_failure();
+  if (!is_open()) return closed_failure();
   if (!traits().survey) return failure(errc::unsupported, "the " + traits().store + " store cannot list its locks");
   return ask_and_wait<survey_page>(
       [&](completion<survey_page> done) { store_->survey(std::move(what), std::move(done)); });
 }
 
 result<bool> engine::evict(std::string_view name, const claim_id& who, bool force) {
-  if (forked() || [&] {
-        const std::lock_guard lock(mutex_);
-        return closing_;
-      }())
-    return closed_failure();
+  if (!is_open()) return closed_failure();
   if (auto ok = core::check_name(name, traits().name_max); !ok) return ok.error();
   auto kept = std::make_shared<std::string>(full_name(name));
   return ask_and_wait<bool>([&](completion<bool> done) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/connection.hpp"
+#include "backends/redis/info.hpp"
 #include "backends/redis/server_error.hpp"
 
 #include <arpa/inet.h>
@@ -52,18 +53,6 @@ address unix_address(const std::string& path) {
 }
 
 void set(int socket, int level, int option, int value) { ::setsockopt(socket, level, option, &value, sizeof value); }
-
-// "redis_version:7.0.15\r\n..." -> what stands behind `name:`
-std::string_view info_field(std::string_view info, std::string_view name) {
-  for (std::size_t at = 0; at < info.size();) {
-    const auto end = std::min(info.find('\n', at), info.size());
-    auto line = info.substr(at, end - at);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.starts_with(name) && line.substr(name.size()).starts_with(':')) return line.substr(name.size() + 1);
-    at = end + 1;
-  }
-  return {};
-}
 
 // "7.0.15" -> 70015
 int version_number(std::string_view text) {

@@ -2,12 +2,14 @@
 #include "backends/redis/redis_store.hpp"
 
 #include "backends/redis/cluster_courier.hpp"
+#include "backends/redis/examination.hpp"
 #include "backends/redis/layout.hpp"
 #include "backends/redis/master_courier.hpp"
 #include "backends/redis/replicated_layout.hpp"
 #include "backends/redis/sentinel_locator.hpp"
 #include "backends/redis/settings.hpp"
 
+#include <future>
 #include <utility>
 
 namespace interlock::inline v1::redis_store {
@@ -30,7 +32,8 @@ struct line {
 /// The backend: a layout, and the courier that carries what it asks.
 class store final : public backend {
  public:
-  store(line to, store_traits traits) : line_(std::move(to)), traits_(std::move(traits)) {}
+  store(line to, redis_settings settings, store_traits traits)
+      : line_(std::move(to)), settings_(std::move(settings)), traits_(std::move(traits)) {}
   store(const store&) = delete;
   store& operator=(const store&) = delete;
   ~store() override { line_.close(); }
@@ -54,13 +57,28 @@ class store final : public backend {
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override {
     line_.written->evict(name, who, force, std::move(done));
   }
+  void examine(completion<std::vector<store_check>> done) override {
+    redis_store::examine(line_.way, settings_, std::move(done));
+  }
   int borrow_news(awaited) noexcept override { return line_.second_way ? -1 : line_.way->borrow_news(); }
   bool read_news() noexcept override { return line_.way->read_news(); }
   void return_news(bool quiet) noexcept override { line_.way->return_news(quiet); }
   void close() noexcept override { line_.close(); }
 
+  /// Somebody wants more than Redis can promise: find out what is in the way here.
+  void explain() {
+    std::promise<result<std::vector<store_check>>> answer;
+    auto checks = answer.get_future();
+    examine([&](result<std::vector<store_check>> got) { answer.set_value(std::move(got)); });
+    if (const auto got = checks.get(); got) {
+      const auto weak = weak_points(*got);
+      if (!weak.empty()) traits_.caveat += " (" + weak + ")";
+    }
+  }
+
  private:
   line line_;
+  redis_settings settings_;
   store_traits traits_;
 };
 
@@ -143,7 +161,9 @@ result<std::unique_ptr<backend>> open_redis(const backend_environment& environme
   auto traits = traits_of_redis();
   traits.layout = settings->layout;
   to->written->describe(traits);
-  return std::unique_ptr<backend>(std::make_unique<store>(std::move(*to), std::move(traits)));
+  auto made = std::make_unique<store>(std::move(*to), std::move(*settings), std::move(traits));
+  if (environment.options.require.value_or(guarantee::best_effort) != guarantee::best_effort) made->explain();
+  return std::unique_ptr<backend>(std::move(made));
 }
 
 }  // namespace interlock::inline v1::redis_store
