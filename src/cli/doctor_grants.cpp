@@ -83,7 +83,7 @@ void examine_traits(const store_traits& traits, findings& out) {
   const std::string_view missing[] = {"no shared mode", "no permits", "waiters are not served in order of arrival",
                                       "waiters ask again and again instead of being woken"};
   for (std::size_t i = 0; i < std::size(abilities); ++i)
-    out.push_back({abilities[i].second ? verdict::ok : verdict::warn, abilities[i].first,
+    out.push_back({abilities[i].second ? verdict::ok : verdict::warn, std::string(abilities[i].first),
                    abilities[i].second ? "yes" : std::string(missing[i])});
   const auto top = traits.lease_max == milliseconds::max() ? "any length" : spoken(traits.lease_max);
   out.push_back({verdict::ok, "lease",
