@@ -306,6 +306,7 @@ bool claim_book::evict(const claim_id& who, bool force, instant now, news& out) 
     told.to = one.from;
     out.push_back(std::move(told));
     one.evicted = true;
+    one.upgrading = false;  // who has been told to stop is not served any more, and is in nobody's way
     // A waiter believes nothing yet, so it can end at once; what is left of it tells it why.
     if (one.is == state::waiting || force) one.is = state::tomb;
     alter(one);

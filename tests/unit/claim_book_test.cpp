@@ -297,6 +297,22 @@ TEST_F(claim_book_rules, a_gentle_eviction_tells_the_holder_and_keeps_the_lock_s
   EXPECT_EQ(look(writer(2)).is, kind::held);
 }
 
+TEST_F(claim_book_rules, an_evicted_reader_no_longer_waits_to_upgrade) {
+  for (const bool force : {false, true}) {
+    book.reset(lock_capacity, 0, 0);
+    news.clear();
+    enter(reader(1));
+    enter(reader(2));
+    ASSERT_EQ(convert(reader(1), lock_mode::exclusive, lock_capacity, entry::queue)->is, kind::waiting);
+    EXPECT_TRUE(evict(reader(1), force));
+    EXPECT_EQ(enter(reader(3)).is, kind::held) << "nobody is before it any more";
+    leave(reader(2));
+    leave(reader(3));
+    EXPECT_TRUE(told(book_news::kind::granted).empty()) << "what has ended was granted";
+    EXPECT_EQ(enter(writer(4), entry::attempt).is, force ? kind::held : kind::busy);
+  }
+}
+
 TEST_F(claim_book_rules, a_forced_eviction_ends_exactly_the_one_named) {
   enter(reader(1));
   enter(reader(2));
