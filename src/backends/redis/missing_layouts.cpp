@@ -3,9 +3,6 @@
 
 namespace interlock::inline v1::redis_store {
 
-result<std::unique_ptr<layout>> make_native_layout(const layout_environment&) {
-  return failure(errc::unsupported, "redis: this build has no native layout");
-}
 result<std::unique_ptr<layout>> make_plain_layout(const layout_environment&) {
   return failure(errc::unsupported, "redis: this build has no plain layout");
 }

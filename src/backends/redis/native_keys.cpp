@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "backends/redis/native_keys.hpp"
+
+namespace interlock::inline v1::redis_store::native {
+namespace {
+
+constexpr std::string_view begin = "ilk1:{", end = "}:b", digits = "0123456789ABCDEF";
+
+bool plain(char c) noexcept {
+  return static_cast<unsigned char>(c) > ' ' && c != '{' && c != '}' && c != '%' && c != '\x7f';
+}
+
+std::optional<char> decoded(std::string_view two) noexcept {
+  if (two.size() != 2) return {};
+  const auto high = digits.find(two[0]), low = digits.find(two[1]);
+  if (high == digits.npos || low == digits.npos) return {};
+  return static_cast<char>(high * 16 + low);
+}
+
+}  // namespace
+
+void append_encoded(std::string& to, std::string_view name) {
+  for (const char c : name) {
+    if (plain(c)) {
+      to += c;
+      continue;
+    }
+    to += '%';
+    to += digits[static_cast<unsigned char>(c) >> 4];
+    to += digits[static_cast<unsigned char>(c) & 15];
+  }
+}
+
+void book_key(std::string& to, std::string_view name) {
+  to = begin;
+  append_encoded(to, name);
+  to += end;
+}
+
+void add_keys(packet& to, std::string& book, told keys) {
+  to.arg(book);
+  if (keys == told::book) return;
+  for (const char other : {'c', 'l', 'e'}) {
+    book.back() = other;
+    to.arg(book);
+  }
+  book.back() = 'b';
+}
+
+std::optional<std::string> name_of_book(std::string_view key) {
+  if (key.size() <= begin.size() + end.size() || !key.starts_with(begin) || !key.ends_with(end)) return {};
+  key = key.substr(begin.size(), key.size() - begin.size() - end.size());
+  std::string out;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    if (key[i] != '%') {
+      if (!plain(key[i])) return {};
+      out += key[i];
+      continue;
+    }
+    const auto c = decoded(key.substr(i + 1, 2));
+    if (!c || plain(*c)) return {};  // one name, one key: what need not be encoded is not
+    out += *c;
+    i += 2;
+  }
+  return out;
+}
+
+std::string book_pattern(std::string_view prefix) {
+  std::string encoded, out(begin);
+  append_encoded(encoded, prefix);
+  for (const char c : encoded) {
+    if (c == '*' || c == '?' || c == '[' || c == ']' || c == '\\' || c == '^') out += '\\';
+    out += c;
+  }
+  out += '*';
+  out += end;
+  return out;
+}
+
+}  // namespace interlock::inline v1::redis_store::native

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include "backends/redis/native_layout.hpp"
+
+#include "backends/redis/native_record.hpp"
+#include "backends/redis/native_scripts.hpp"
+#include "backends/redis/native_survey.hpp"
+
+#include "core/origin.hpp"
+#include "core/random.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace interlock::inline v1::redis_store {
+
+using namespace native;
+
+namespace {
+
+constexpr std::size_t batch = 128;       // claims in one question
+constexpr milliseconds deaf_pause{100};  // between two looks of a waiter that cannot be told
+constexpr std::size_t handler_room = 12 * sizeof(void*);
+
+failure nonsense() { return failure(errc::internal, "the script's answer makes no sense"); }
+
+// For the length of one call; kept, so that building a question allocates nothing.
+struct scratch {
+  std::string key, text;
+};
+scratch& work() {
+  thread_local scratch one;
+  return one;
+}
+
+std::string fresh_channel() {
+  core::kernel_random from;
+  return "ilk1:c:" + to_string(claim_id(from.secret().bytes()));
+}
+
+}  // namespace
+
+native_layout::native_layout(const layout_environment& from)
+    : way_(from.way),
+      events_(from.events),
+      own_(core::own_origin({})),
+      channel_(fresh_channel()),
+      keys_(from.way.facts().mode == "cluster" ? told::all_keys : told::book) {}
+
+void native_layout::begin() {
+  way_.subscribe(channel_, [this](const result<reply>& said) {
+    if (!said && said.error() == errc::denied) deaf_ = true;
+  });
+}
+
+void native_layout::describe(store_traits& traits) const {
+  traits.layout = "native";
+  traits.convert = traits.fifo = traits.permits = traits.push = traits.shared = traits.survey = true;
+  traits.tick = milliseconds{1};
+}
+
+std::string native_layout::route(std::string_view name) const {
+  std::string out;
+  book_key(out, name);
+  return out;
+}
+
+void native_layout::message(std::string_view channel, std::string_view payload) noexcept {
+  if (channel != channel_) return;
+  const auto news = read_news(payload);
+  if (!news) return;
+  if (news->evicted)
+    events_.evicted(news->whom);
+  else
+    events_.granted(news->whom, news->as);
+}
+
+standing native_layout::heard(standing as) const noexcept {
+  if (as.is == standing::kind::waiting && deaf_)
+    as.look_again_in = as.look_again_in > milliseconds{0} ? std::min(as.look_again_in, deaf_pause) : deaf_pause;
+  return as;
+}
+
+// ---- enter
+
+struct native_layout::entering {
+  completion<standing> done;
+  const native_layout* layout;
+  std::string_view name;
+  std::uint32_t tokens;
+  lock_mode mode;
+
+  void operator()(const result<reply>& said) {
+    if (!said) return done(said.error());
+    if (said->is() == reply::kind::number && said->number() > 0) {
+      standing held;
+      held.is = standing::kind::held;
+      held.mode = mode;
+      held.token = static_cast<std::uint64_t>(said->number());
+      held.tokens = tokens;
+      return done(held);
+    }
+    auto answer = answers(*said).next(name);
+    if (!answer) return done(answer.error());
+    done(layout->heard(*answer));
+  }
+};
+
+void native_layout::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
+  static_assert(sizeof(entering) <= handler_room, "or each request allocates");
+  auto& [key, text] = work();
+  book_key(key, who.name);
+  pack_claim(text, who, how, channel_, who.origin != nullptr ? *who.origin : own_);
+  auto out = question(enter_script(), key, keys_, 1, 1);
+  add_keys(out, key, keys_);
+  out.arg(text);
+  const auto tokens = who.mode == lock_mode::shared ? 1 : std::max<std::uint32_t>(who.tokens, 1);
+  way_.send(out, here, entering{std::move(done), this, who.name, tokens, who.mode});
+}
+
+// ---- leave
+
+struct native_layout::leaving {
+  completion<departure> done;
+  std::string_view name;
+
+  void operator()(const result<reply>& said) {
+    if (!said) return done(said.error());
+    if (const auto why = refusal(*said, name)) return done(*why);
+    if (said->is() != reply::kind::number) return done(nonsense());
+    switch (said->number()) {
+      case 0: return done(departure::gone);
+      case 1: return done(departure::left);
+      case 2: return done(departure::released);
+      default: return done(nonsense());
+    }
+  }
+};
+
+void native_layout::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
+  static_assert(sizeof(leaving) <= handler_room, "or each request allocates");
+  auto& key = work().key;
+  book_key(key, who.name);
+  const bool final = how == finality::final;
+  auto out = question(leave_script(), key, keys_, 1, final ? 2 : 1);
+  add_keys(out, key, keys_);
+  out.arg(bytes_of(who.secret));
+  if (final) out.arg(tomb_micros(who));
+  way_.send(out, here, leaving{std::move(done), who.name});
+}
+
+// ---- look
+
+struct native_layout::looking {
+  completion<standings> done;
+  const native_layout* layout;
+  std::size_t count;
+
+  void operator()(const result<reply>& said) {
+    if (!said) return done(said.error());
+    if (said->is() != reply::kind::list) return done(nonsense());
+    standings all;
+    all.reserve(count);
+    answers list(*said);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto one = list.next();
+      if (one)
+        all.emplace_back(layout->heard(*one));
+      else
+        all.push_back(std::move(one));
+    }
+    done(std::move(all));
+  }
+};
+
+namespace {
+void add_looks(packet& out, std::span<const claim> whom, told keys) {
+  auto& [key, text] = work();
+  for (const auto& who : whom) {
+    book_key(key, who.name);
+    add_keys(out, key, keys);
+  }
+  for (const auto& who : whom) {
+    pack_look(text, who);
+    out.arg(text);
+  }
+}
+}  // namespace
+
+void native_layout::look(std::span<const claim> whom, inline_work here, completion<standings> done) {
+  static_assert(sizeof(looking) <= handler_room, "or each request allocates");
+  if (whom.size() > batch || (whom.size() > 1 && keys_ == told::all_keys))
+    return look_by_slot(whom, here, std::move(done));
+  if (whom.empty()) return done(standings{});
+  auto& key = work().key;
+  book_key(key, whom[0].name);
+  auto out = question(look_script(), key, keys_, whom.size(), whom.size());
+  add_looks(out, whom, keys_);
+  way_.send(out, here, looking{std::move(done), this, whom.size()});
+}
+
+/// Answers to parts of one look, until all are there.
+struct native_layout::gathering {
+  gathering(std::size_t count, completion<standings> then) : done(std::move(then)) {
+    all.assign(count, failure(errc::unavailable, "not asked"));
+  }
+  std::mutex mutex;
+  completion<standings> done;
+  standings all;
+  std::size_t parts = 0;
+
+  void part_done() {
+    {
+      const std::lock_guard lock(mutex);
+      if (--parts > 0) return;
+    }
+    done(std::move(all));
+  }
+};
+
+/// What becomes of one part: a failure is its members' alone.
+struct native_layout::gathering_part {
+  std::shared_ptr<gathering> whole;
+  const native_layout* layout;
+  std::vector<std::size_t> places;
+
+  void operator()(const result<reply>& said) {
+    const bool list = said && said->is() == reply::kind::list;
+    answers answered(list ? *said : reply{});
+    for (const auto place : places) {
+      auto one = !said ? result<standing>(said.error()) : answered.next();
+      whole->all[place] = one ? result<standing>(layout->heard(*one)) : std::move(one);
+    }
+    whole->part_done();
+  }
+};
+
+void native_layout::look_by_slot(std::span<const claim> whom, inline_work here, completion<standings> done) {
+  struct placed {
+    std::uint16_t slot;
+    std::size_t place;
+  };
+  auto& key = work().key;
+  std::vector<placed> order(whom.size());
+  for (std::size_t i = 0; i < whom.size(); ++i) {
+    book_key(key, whom[i].name);
+    order[i] = {keys_ == told::all_keys ? slot_of(key) : std::uint16_t{0}, i};
+  }
+  std::stable_sort(order.begin(), order.end(), [](placed left, placed right) { return left.slot < right.slot; });
+
+  std::vector<std::pair<std::size_t, std::size_t>> parts;  // of order: from, to
+  for (std::size_t from = 0, to = 0; from < order.size(); from = to) {
+    while (to < order.size() && to - from < batch && order[to].slot == order[from].slot) ++to;
+    parts.emplace_back(from, to);
+  }
+  auto whole = std::make_shared<gathering>(whom.size(), std::move(done));
+  whole->parts = parts.size();
+  std::vector<claim> some;
+  for (const auto& [from, to] : parts) {
+    some.clear();
+    std::vector<std::size_t> places;
+    for (auto i = from; i < to; ++i) {
+      places.push_back(order[i].place);
+      some.push_back(whom[order[i].place]);
+    }
+    book_key(key, some[0].name);
+    auto out = question(look_script(), key, keys_, some.size(), some.size());
+    add_looks(out, some, keys_);
+    way_.send(out, here, gathering_part{whole, this, std::move(places)});
+  }
+}
+
+// ---- the rest
+
+struct native_layout::converting {
+  completion<standing> done;
+  const native_layout* layout;
+  std::string_view name;
+
+  void operator()(const result<reply>& said) {
+    if (!said) return done(said.error());
+    auto answer = answers(*said).next(name);
+    if (!answer) return done(answer.error());
+    done(layout->heard(*answer));
+  }
+};
+
+void native_layout::convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how,
+                            completion<standing> done) {
+  auto& [key, text] = work();
+  book_key(key, who.name);
+  pack_conversion(text, who, mode, weight, how);
+  auto out = question(convert_script(), key, keys_, 1, 1);
+  add_keys(out, key, keys_);
+  out.arg(text);
+  way_.send(out, inline_work::never, converting{std::move(done), this, who.name});
+}
+
+void native_layout::evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) {
+  auto& [key, text] = work();
+  book_key(key, name);
+  pack_eviction(text, who, force);
+  auto out = question(evict_script(), key, keys_, 1, 1);
+  add_keys(out, key, keys_);
+  out.arg(text);
+  way_.send(out, inline_work::never, [done = std::move(done)](const result<reply>& said) mutable {
+    if (!said) return done(said.error());
+    if (const auto why = refusal(*said, {})) return done(*why);
+    done(said->number() == 1);
+  });
+}
+
+void native_layout::survey(survey_query what, completion<survey_page> done) {
+  std::make_shared<survey_walk>(way_, keys_, std::move(what), std::move(done))->begin();
+}
+
+result<std::unique_ptr<layout>> make_native_layout(const layout_environment& from) {
+  return std::unique_ptr<layout>(std::make_unique<native_layout>(from));
+}
+
+}  // namespace interlock::inline v1::redis_store

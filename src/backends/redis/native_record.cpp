@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "backends/redis/native_record.hpp"
+
+#include "backends/redis/server_error.hpp"
+
+#include "core/claim_book.hpp"
+#include "core/names.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <vector>
+
+namespace interlock::inline v1::redis_store::native {
+namespace {
+
+using kind = standing::kind;
+
+constexpr std::size_t claim_head = 34;  // of a claim as it is sent, up to its id
+
+template <class N>
+void append(std::string& to, N number) {
+  std::array<char, sizeof number> bytes{};
+  for (std::size_t i = 0; i < sizeof number; ++i)
+    bytes[i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i));
+  to.append(bytes.data(), bytes.size());
+}
+void append(std::string& to, const std::array<std::byte, 16>& bytes) {
+  to.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+void append_micros(std::string& to, milliseconds time) { append(to, static_cast<std::uint64_t>(time.count()) * 1000); }
+
+template <class N>
+N number_at(std::string_view bytes, std::size_t at) noexcept {
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < sizeof(N); ++i)
+    out |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
+  return static_cast<N>(out);
+}
+std::array<std::byte, 16> bytes_at(std::string_view bytes, std::size_t at) noexcept {
+  std::array<std::byte, 16> out{};
+  std::memcpy(out.data(), bytes.data() + at, out.size());
+  return out;
+}
+
+std::uint32_t tokens_of(const claim& who) noexcept {
+  return who.mode == lock_mode::shared ? 1 : std::max<std::uint32_t>(who.tokens, 1);
+}
+
+std::string called(std::string_view name) { return name.empty() ? "a name" : core::shown_name(name); }
+
+failure other_capacity(std::int64_t capacity, std::string_view name) {
+  const auto what = capacity == lock_capacity ? "a lock" : "a semaphore of " + std::to_string(capacity);
+  return failure(errc::invalid_argument,
+                 called(name) + " is in use as " + what + " and cannot be anything else at the same time");
+}
+
+failure not_ours(std::string_view why, std::string_view name) {
+  const auto code = error_code(why);
+  if (code != "WRONGTYPE" && why != "an unknown form") return server_failure(why);
+  return failure(errc::unsupported,
+                 "the key of " + called(name) + " holds something else, not a lock: " + std::string(why));
+}
+
+failure nonsense() { return failure(errc::internal, "the script's answer makes no sense"); }
+
+}  // namespace
+
+void pack_claim(std::string& to, const claim& who, entry how, std::string_view channel, const claim_origin& origin) {
+  std::array<char, 24> pid{};
+  const auto pid_end = std::to_chars(pid.data(), pid.data() + pid.size(), origin.pid).ptr;
+  const std::string_view pid_text(pid.data(), static_cast<std::size_t>(pid_end - pid.data()));
+  const auto origin_size = pid_text.size() + origin.host.size() + origin.program.size() + origin.purpose.size() + 3;
+  to.clear();
+  append(to, static_cast<std::uint8_t>(who.mode == lock_mode::shared));
+  append(to, static_cast<std::uint8_t>(how == entry::queue));
+  append_micros(to, who.lease);
+  append_micros(to, who.wait_lease);
+  append(to, tokens_of(who));
+  append(to, who.weight);
+  append(to, who.capacity);
+  append(to, static_cast<std::uint32_t>(claim_head + 16 + 16 + 1 + channel.size() + origin_size));
+  append(to, who.secret.bytes());
+  append(to, public_id(who.secret).bytes());
+  append(to, static_cast<std::uint8_t>(channel.size()));
+  to += channel;
+  to += pid_text;
+  to += '\n';
+  to += origin.host;
+  to += '\n';
+  to += origin.program;
+  to += '\n';
+  to += origin.purpose;
+}
+
+void pack_look(std::string& to, const claim& who) {
+  to.clear();
+  append(to, who.secret.bytes());
+  append_micros(to, who.lease);
+  append_micros(to, who.wait_lease);
+  append(to, tokens_of(who));
+}
+
+void pack_conversion(std::string& to, const claim& who, lock_mode mode, std::uint32_t weight, entry how) {
+  to.clear();
+  append(to, who.secret.bytes());
+  append(to, static_cast<std::uint8_t>(mode == lock_mode::shared));
+  append(to, static_cast<std::uint8_t>(how == entry::queue));
+  append(to, weight);
+}
+
+void pack_eviction(std::string& to, const claim_id& who, bool force) {
+  to.clear();
+  append(to, who.bytes());
+  append(to, static_cast<std::uint8_t>(force));
+}
+
+std::int64_t tomb_micros(const claim& who) noexcept { return std::max(who.lease, core::tomb_time).count() * 1000; }
+
+std::int64_t answers::number() noexcept {
+  if (at_ == end_) return 0;
+  const auto out = (*at_).number();
+  ++at_;
+  return out;
+}
+
+std::string_view answers::text() noexcept {
+  if (at_ == end_) return {};
+  const auto out = (*at_).text();
+  ++at_;
+  return out;
+}
+
+result<standing> answers::next(std::string_view name) {
+  if (at_ == end_ || (*at_).is() != reply::kind::number) return nonsense();
+  const auto code = number();
+  standing out;
+  switch (code) {
+    case -1: return other_capacity(number(), name);
+    case -2: return not_ours(text(), name);
+    case -3:
+      return failure(errc::deadlock,
+                     "another reader of " + called(name) + " is waiting to upgrade; both would wait for each other");
+    case 0: return out;
+    case 1: out.reason = standing::cause::evicted; return out;
+    default: break;
+  }
+  if (code < 0 || code > 9) return nonsense();
+  out.is = code < 6 ? kind::held : code < 8 ? kind::waiting : kind::busy;
+  out.mode = code % 2 != 0 ? lock_mode::shared : lock_mode::exclusive;
+  out.token = static_cast<std::uint64_t>(number());
+  out.tokens = static_cast<std::uint32_t>(number());
+  if (code < 4) return out;
+  out.ahead = static_cast<std::uint32_t>(number());
+  out.behind = static_cast<std::uint32_t>(number());
+  out.look_again_in = milliseconds{number()};
+  return out;
+}
+
+std::optional<failure> refusal(reply said, std::string_view name) {
+  if (said.is() != reply::kind::list || said[0].number() >= 0) return {};
+  return answers(said).next(name).error();
+}
+
+std::optional<news> read_news(std::string_view payload) noexcept {
+  constexpr std::size_t granted_size = 34, evicted_size = 17;
+  news out;
+  if (payload.size() == evicted_size && payload[0] == 'e') {
+    out.evicted = true;
+    out.whom = claim_secret(bytes_at(payload, 1));
+    return out;
+  }
+  if (payload.size() != granted_size || payload[0] != 'g' || static_cast<unsigned char>(payload[1]) > 1) return {};
+  out.whom = claim_secret(bytes_at(payload, 2));
+  out.as.is = kind::held;
+  out.as.mode = payload[1] == 1 ? lock_mode::shared : lock_mode::exclusive;
+  out.as.token = number_at<std::uint64_t>(payload, 18);
+  out.as.tokens = number_at<std::uint32_t>(payload, 26);
+  out.as.behind = number_at<std::uint32_t>(payload, 30);
+  if (out.as.token == 0 || out.as.tokens == 0) return {};
+  return out;
+}
+
+namespace {
+
+struct shown_claim {
+  std::uint64_t seq;
+  bool held;
+  claim_info info;
+};
+
+void read_origin(std::string_view text, claim_info& into) {
+  const auto line = [&] {
+    const auto end = text.find('\n');
+    const auto one = text.substr(0, end);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    return one;
+  };
+  const auto pid = line();
+  std::from_chars(pid.data(), pid.data() + pid.size(), into.pid);
+  into.host = line();
+  into.program = line();
+  into.purpose = text;  // whatever it contains
+}
+
+milliseconds whole(std::int64_t micros) { return milliseconds{micros >= 0 ? micros / 1000 : 0}; }
+
+// A record without its id: the places behind it are 16 lower than in native_common.lua.
+std::optional<shown_claim> read_record(std::string_view record, std::int64_t ends, std::int64_t now, bool lock) {
+  constexpr std::size_t fixed = 76;
+  if (record.size() < fixed) return {};
+  const auto state = static_cast<unsigned char>(record[0]);
+  if (state < 1 || state > 4 || ends < now) return {};
+  shown_claim out{number_at<std::uint64_t>(record, 1), state != 1, {}};
+  auto& info = out.info;
+  if (out.held) {
+    info.token = fencing_token(number_at<std::uint64_t>(record, 9));
+    info.tokens = number_at<std::uint32_t>(record, 43);
+  }
+  info.age = whole(now - number_at<std::int64_t>(record, 17));
+  info.lease_left = whole(ends - now);
+  info.mode = record[25] == 1 ? lock_mode::shared : lock_mode::exclusive;
+  info.permits = lock ? 1 : number_at<std::uint32_t>(record, 47);
+  info.id = claim_id(bytes_at(record, 59));
+  const std::size_t channel = static_cast<unsigned char>(record[75]);
+  if (record.size() < fixed + channel) return {};
+  read_origin(record.substr(fixed + channel), info);
+  return out;
+}
+
+}  // namespace
+
+lock_info read_show(std::string_view name, reply said) {
+  lock_info out;
+  out.name = name;
+  auto at = said.begin();
+  const auto end = said.end();
+  std::vector<std::int64_t> head;
+  for (; at != end && head.size() < 2; ++at) head.push_back((*at).number());
+  if (head.size() < 2) return out;
+  const bool lock = head[1] == lock_capacity;
+  out.limit = lock ? 1 : static_cast<std::uint32_t>(head[1]);
+  std::vector<shown_claim> all;
+  while (at != end) {
+    const auto record = (*at).text();
+    if (++at == end) break;
+    if (auto one = read_record(record, (*at).number(), head[0], lock)) all.push_back(std::move(*one));
+    ++at;
+  }
+  std::sort(all.begin(), all.end(), [](const auto& left, const auto& right) { return left.seq < right.seq; });
+  for (auto& one : all) (one.held ? out.holders : out.waiters).push_back(std::move(one.info));
+  return out;
+}
+
+}  // namespace interlock::inline v1::redis_store::native

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "backends/redis/resp.hpp"
+
+#include <interlock/backend.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What the scripts of the native layout are given, and what they answer; native_common.lua describes the bytes.
+namespace interlock::inline v1::redis_store::native {
+
+inline std::string_view bytes_of(const claim_secret& secret) noexcept {
+  return {reinterpret_cast<const char*>(secret.bytes().data()), secret.bytes().size()};
+}
+/// A claim as enter takes it; `origin` says who makes it.
+void pack_claim(std::string& to, const claim& who, entry how, std::string_view channel, const claim_origin& origin);
+/// A claim as look takes it.
+void pack_look(std::string& to, const claim& who);
+void pack_conversion(std::string& to, const claim& who, lock_mode mode, std::uint32_t weight, entry how);
+void pack_eviction(std::string& to, const claim_id& who, bool force);
+/// How long a claim that was left finally is remembered, in microseconds.
+std::int64_t tomb_micros(const claim& who) noexcept;
+
+/// The answers in a script's list, one after the other.
+class answers {
+ public:
+  explicit answers(reply list) noexcept : at_(list.begin()), end_(list.end()) {}
+
+  /// The next one. `name`, if known, is for the words of a failure.
+  result<standing> next(std::string_view name = {});
+
+ private:
+  std::int64_t number() noexcept;
+  std::string_view text() noexcept;
+
+  reply::iterator at_, end_;
+};
+
+/// What a script said instead of an answer: a list that begins with a negative number.
+std::optional<failure> refusal(reply said, std::string_view name);
+
+/// News on our channel. Anybody may have sent it: what is not exactly as we would write it is no news.
+struct news {
+  bool evicted = false;
+  claim_secret whom{};
+  standing as{};
+};
+std::optional<news> read_news(std::string_view payload) noexcept;
+
+/// Who holds `name` and waits for it, from the answer of show.
+lock_info read_show(std::string_view name, reply said);
+
+}  // namespace interlock::inline v1::redis_store::native
