@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace interlock::test_support {
+
+/// A folder of a test's own, gone with this object. Others may read it: some servers give up being root.
+class temporary_folder {
+ public:
+  /// `what` is part of its name.
+  explicit temporary_folder(const std::string& what);
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+  ~temporary_folder();
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace interlock::test_support
