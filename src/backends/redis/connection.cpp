@@ -48,6 +48,14 @@ server_facts connection::facts() const {
 
 // ---- sending
 
+// [mutex_] The first call of a script brings its text, whether the server knows it or not: were it refused and sent
+// again, requests made after it would be carried out before it.
+bool connection::brings_text(const order& what) {
+  if (what.called == nullptr || std::find(known_.begin(), known_.end(), what.called) != known_.end()) return false;
+  known_.push_back(what.called);
+  return calls_by_name(what.bytes);
+}
+
 void connection::send(const order& what, inline_work here, reply_handler done) {
   bool post = false;
   {
@@ -55,7 +63,11 @@ void connection::send(const order& what, inline_work here, reply_handler done) {
     if (is_up()) {
       const auto now = time_.now();
       if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
-      out_.push({.called = what.called, .sent = now, .hops = what.hops}, what.bytes, std::move(done));
+      const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
+      if (brings_text(what))
+        out_.push(one, with_text(what.bytes, *what.called), std::move(done));
+      else
+        out_.push(one, what.bytes, std::move(done));
       watch_deadline();
       if (!corked_ && !flush_posted_) {
         if (here == inline_work::if_brief && out_.size() <= few) {
@@ -204,7 +216,7 @@ void connection::answer(reply what) {
   if (what.is() != reply::kind::error) return asked.done(what);
   const auto error = what.text();
   const std::string kept(bytes);  // the outbox may move while this is dealt with
-  if (asked.called != nullptr && error.starts_with("NOSCRIPT") && kept.find("EVALSHA") != kept.npos)
+  if (asked.called != nullptr && error.starts_with("NOSCRIPT") && calls_by_name(kept))
     return send(with_text(kept, *asked.called), asked.called, inline_work::never, std::move(asked.done));
   const owner::refusal refused{.error = error, .request = kept, .called = asked.called, .hops = asked.hops};
   if (is_up() && owner_.refused(*this, refused, asked.done)) return;

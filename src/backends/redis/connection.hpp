@@ -129,6 +129,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void answer(reply what);
   void flush() noexcept;
   void flush_locked() noexcept;
+  [[nodiscard]] bool brings_text(const order& what);
   void post_flush();
   void watch_in(unsigned events) noexcept;
   void attend() noexcept;
@@ -163,8 +164,9 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::unique_ptr<stream> stream_;
   server_facts facts_;
   outbox out_;
-  unsigned watched_ = 0;  // what the gate lets through
-  bool corked_ = false;   // replies are being handled: what they make us send goes out together afterwards
+  std::vector<const script*> known_;  // their text was sent on this connection
+  unsigned watched_ = 0;              // what the gate lets through
+  bool corked_ = false;               // replies are being handled: what they make us send goes out together afterwards
   bool flush_posted_ = false;
   bool deadline_set_ = false;
   bool listening_ = false;  // has subscribed to something

@@ -11,6 +11,7 @@ namespace interlock::inline v1::redis_store {
 namespace {
 
 constexpr std::size_t sha_length = 40;
+constexpr std::string_view evalsha_begin = "$7\r\nEVALSHA\r\n$40\r\n";
 constexpr std::size_t spare_most = 4;
 constexpr std::size_t spare_bytes = 64 * 1024;
 
@@ -88,13 +89,17 @@ packet::~packet() {
   if (spare().size() < spare_most && text_.capacity() <= spare_bytes) spare().push_back(std::move(text_));
 }
 
+bool calls_by_name(std::string_view command) noexcept {
+  const auto header = command.find("\r\n");
+  return header != command.npos && command.substr(header + 2).starts_with(evalsha_begin);
+}
+
 std::string with_text(std::string_view evalsha, const script& called) {
-  static constexpr std::string_view command = "$7\r\nEVALSHA\r\n$40\r\n";
   const auto header = evalsha.find("\r\n") + 2;
   std::string out(evalsha.substr(0, header));
   append_argument(out, "EVAL");
   append_argument(out, called.text);
-  out.append(evalsha.substr(header + command.size() + sha_length + 2));
+  out.append(evalsha.substr(header + evalsha_begin.size() + sha_length + 2));
   return out;
 }
 

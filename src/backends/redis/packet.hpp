@@ -54,6 +54,8 @@ class packet {
   std::uint16_t slot_ = 0;
 };
 
+/// Is it an EVALSHA?
+bool calls_by_name(std::string_view command) noexcept;
 /// `called`'s EVALSHA turned into an EVAL with the text.
 std::string with_text(std::string_view evalsha, const script& called);
 
