@@ -21,9 +21,14 @@ int believed_master(const redis_server& node, int slot) {
 }
 
 redis_options clustered(redis_options options, int bus) {
-  options.config.insert(options.config.begin(),
-                        {"cluster-enabled yes", "cluster-node-timeout 1000", "hz 100",
-                         "cluster-port " + std::to_string(bus)});  // the usual one, +10000, may be somebody else's
+  const std::vector<std::string> ours{
+      "cluster-enabled yes",
+      "cluster-node-timeout 1000",
+      "cluster-port " + std::to_string(bus),  // the usual one, +10000, may be somebody else's
+      "hz 100",                               // how soon a master notices that a copy is complete
+      "repl-ping-replica-period 1",           // a replica that was sent nothing yet is not listed
+  };
+  options.config.insert(options.config.begin(), ours.begin(), ours.end());
   return options;
 }
 
