@@ -30,11 +30,11 @@ struct redis_value {
   [[nodiscard]] bool has(std::string_view one) const noexcept;
 
   /// A text, or a number.
-  friend bool operator==(const redis_value& value, std::string_view text) {
-    return value.is == kind::text && value.text == text;
+  friend bool operator==(const redis_value& value, std::string_view expected) {
+    return value.is == kind::text && value.text == expected;
   }
-  friend bool operator==(const redis_value& value, std::int64_t number) {
-    return value.is == kind::number && value.number == number;
+  friend bool operator==(const redis_value& value, std::int64_t expected) {
+    return value.is == kind::number && value.number == expected;
   }
   friend std::ostream& operator<<(std::ostream& out, const redis_value& value);
 };

@@ -30,7 +30,7 @@ std::filesystem::path find(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const auto file = std::filesystem::path(folder) / program;
+    auto file = std::filesystem::path(folder) / program;
     if (access(file.c_str(), X_OK) == 0) return file;
   }
   throw std::runtime_error(program + " is not installed, and this test needs it: ./dev test installs what is missing");

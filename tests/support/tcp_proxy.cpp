@@ -118,8 +118,8 @@ void tcp_proxy::roads(road to_server, road to_client) {
     to_server_ = to_server;
     to_client_ = to_client;
     for (auto& one : links_) {
-      const bool broken = becomes(one.up, to_server) | becomes(one.down, to_client);
-      if (broken) finish(one, true);
+      const bool up_broken = becomes(one.up, to_server), down_broken = becomes(one.down, to_client);
+      if (up_broken || down_broken) finish(one, true);
     }
   });
 }
