@@ -66,6 +66,7 @@ claim_machine::step claim_machine::answered(instant sent, instant now, const sta
   if (sent >= asked_at_) asked_ = false;
   quiet_since_ = instant::max();
   retries_ = 0;
+  wrong_.reset();
   switch (phase_) {
     case phase::asking:
     case phase::waiting: return asking_answered(sent, now, as, jitter);
@@ -164,6 +165,7 @@ claim_machine::step claim_machine::failed(instant now, const failure& why, doubl
       [[fallthrough]];
     case phase::waiting: {
       if (final_word(why.kind())) return fail(now, why, undo());
+      wrong_ = why;
       look_at_ = retry_time(now, jitter);
       if (now >= quiet_limit()) return silence(now);
       return {};
@@ -242,13 +244,12 @@ claim_machine::step claim_machine::tidy(instant now) {
 claim_machine::step claim_machine::silence(instant now) {
   const bool maybe = unanswered_ || asked_ || phase_ == phase::waiting;
   if (planted(bug::busy_for_unknown)) return fail(now, failure(errc::busy), undo());
-  return fail(
-      now,
-      maybe ? failure(errc::indeterminate, "no answer from the store within " +
-                                               std::to_string(terms_.patience.count()) + " ms; it is being undone")
-            : failure(errc::unavailable,
-                      "the store could not be reached within " + std::to_string(terms_.patience.count()) + " ms"),
-      undo());
+  const auto within = " within " + std::to_string(terms_.patience.count()) + " ms" +
+                      (wrong_ && !wrong_->message().empty() ? ": " + wrong_->message() : "");
+  return fail(now,
+              maybe ? failure(errc::indeterminate, "no answer from the store" + within + "; it is being undone")
+                    : failure(errc::unavailable, "the store could not be used" + within),
+              undo());
 }
 
 claim_machine::step claim_machine::timer(instant now, double jitter) {

@@ -131,6 +131,7 @@ class claim_machine {
   std::uint8_t late_ = 0;     // grants that were over when their answer arrived
   std::uint8_t retries_ = 0;  // since the store's last word
   standing last_{};
+  std::optional<failure> wrong_{};        // the last failure since the store's last word
   instant asked_at_{};                    // of the question under way
   instant quiet_since_ = instant::max();  // the first question since the store's last word
   instant until_{};                       // believed

@@ -116,7 +116,7 @@ class replicated final : public layout {
 
   void refuse(const kept_pointer& kept, const failure& why, bool undo, completion<standing> done) {
     if (!undo) return done(failure(errc::indeterminate, why.message()));
-    inner_->leave(kept->what, finality::final, inline_work::never,
+    inner_->leave(kept->what, finality::answered, inline_work::never,
                   [kept, why, done = std::move(done)](result<departure> left) mutable {
                     // Not undone for sure: the core goes on with that.
                     if (!left) return done(failure(errc::indeterminate, why.message()));

@@ -93,8 +93,6 @@ result<redis_settings> read_settings(const backend_environment& environment) {
   if (auto span = read_span(url, "timeout", common.timeout); !span) return span.error();
   if (auto span = read_span(url, "connect_timeout", common.connect_timeout); !span) return span.error();
   if (auto span = read_span(url, "replica_timeout", out.replica_patience); !span) return span.error();
-  if (out.replica_patience >= common.timeout)
-    return bad("replica_timeout must be less than timeout, which is " + std::to_string(common.timeout.count()) + "ms");
   if (const auto text = option(url, "protocol"); !text.empty()) {
     const auto number = whole("protocol", text, 2, 3);
     if (!number) return number.error();
@@ -105,6 +103,8 @@ result<redis_settings> read_settings(const backend_environment& environment) {
     if (!number) return number.error();
     out.replicas = static_cast<int>(*number);
   }
+  if (out.replicas > 0 && out.replica_patience >= common.timeout)
+    return bad("replica_timeout must be less than timeout, which is " + std::to_string(common.timeout.count()) + "ms");
   if (const auto text = option(url, "layout"); !text.empty()) out.layout = text;
   if (out.layout != "native" && out.layout != "plain" && out.layout != "redisson")
     return bad("layout=" + out.layout + " is none of native, plain, redisson");
