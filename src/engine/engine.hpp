@@ -142,6 +142,7 @@ class engine final : public backend_events {
   void hand_over(claim_record& one, aftermath& out);
   void release_claim(claim_record& one, aftermath& out);
   bool refresh(claim_record& one) noexcept;
+  void upgrade_looked(claim_record& one, const standing& as, aftermath& out);
   void finish_convert(claim_record& one, result<void> how, aftermath& out);
   void settle_record(claim_record& one) noexcept;
 

@@ -269,6 +269,15 @@ void engine::converted(claim_record& one, instant sent, result<standing> got, af
   }
 }
 
+// A look at a reader that waits to upgrade. Where the store says when, it is looked at again: readers of other
+// libraries may leave without a word.
+void engine::upgrade_looked(claim_record& one, const standing& as, aftermath& out) {
+  if (one.mode == one.upgrade->mode) return finish_convert(one, {}, out);
+  if (one.machine.at() != phase::held || as.look_again_in <= milliseconds{0}) return;
+  one.machine.look_by(out.now + as.look_again_in);
+  set_alarm(one, one.machine.due());
+}
+
 void engine::finish_convert(claim_record& one, result<void> how, aftermath& out) {
   auto* waiting = std::exchange(one.upgrade, nullptr);
   if (waiting == nullptr) return;

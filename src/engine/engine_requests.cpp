@@ -23,6 +23,11 @@ result<void> check_span(std::string_view what, milliseconds value, milliseconds 
   return bad(std::string(what) + " of " + in_ms(value) + " is not between " + in_ms(least) + " and " + in_ms(most));
 }
 
+failure lacking(const store_traits& has, std::string_view what) {
+  const auto layout = has.layout.empty() ? std::string{} : ", layout " + has.layout + ",";
+  return failure(errc::unsupported, "the " + has.store + " store" + layout + " has no " + std::string(what));
+}
+
 }  // namespace
 
 result<void> engine::fill(request& one, const wanted_claim& wanted) const {
@@ -49,11 +54,10 @@ result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   if (wanted.limit == 0) {
     if (asked.permits != 1)
       return bad("permits = " + std::to_string(asked.permits) + " is for semaphores; a lock has just one");
-    if (asked.mode == lock_mode::shared && !has.shared)
-      return failure(errc::unsupported, "the " + has.store + " store has no shared mode");
+    if (asked.mode == lock_mode::shared && !has.shared) return lacking(has, "shared mode");
     one.weight = asked.mode == lock_mode::shared ? 1 : lock_capacity;
   } else {
-    if (!has.permits) return failure(errc::unsupported, "the " + has.store + " store has no semaphores");
+    if (!has.permits) return lacking(has, "semaphores");
     if (asked.mode == lock_mode::shared) return bad("a semaphore has no shared mode");
     if (asked.permits < 1 || asked.permits > wanted.limit)
       return bad("permits = " + std::to_string(asked.permits) + " is not between 1 and the semaphore's limit of " +

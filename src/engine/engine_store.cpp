@@ -200,7 +200,7 @@ void engine::ask_looks(std::vector<claim_record*> whom, instant sent, inline_wor
                     each ? one.machine.answered(mine.sent, out.now, *each, jitter)
                          : one.machine.failed(out.now, each.error(), jitter),
                     out);
-        if (each && one.upgrade != nullptr && one.mode == one.upgrade->mode) self->finish_convert(one, {}, out);
+        if (each && one.upgrade != nullptr) self->upgrade_looked(one, *each, out);
         self->unpin(one);
       }
     });

@@ -92,6 +92,7 @@ TEST_P(sharing, a_writer_is_not_starved_by_readers_that_keep_coming) {
 
 TEST_P(sharing, the_readers_behind_a_writer_that_gives_up_are_let_in) {
   INTERLOCK_NEEDS(shared);
+  INTERLOCK_NEEDS(fifo);
   const auto reads = store->connect().acquire("orders/42", shared_now);
   queue_of_waiters line(*store, "orders/42");
   std::stop_source change_of_mind;

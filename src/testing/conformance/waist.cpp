@@ -171,6 +171,7 @@ TEST_P(waist, a_grant_does_not_move_the_lease_of_the_one_who_waited) {
 
 TEST_P(waist, a_release_pushes_the_grant_to_the_next_and_to_nobody_else) {
   INTERLOCK_NEEDS(push);
+  INTERLOCK_NEEDS(fifo);  // without an order there is no next: waiters are told to look
   const auto holder = fresh_claim("x"), next = fresh_claim("x"), later = fresh_claim("x");
   ASSERT_EQ(enter(db(), holder)->is, kind::held);
   ASSERT_EQ(enter(db(), next)->is, kind::waiting);
