@@ -6,8 +6,5 @@ namespace interlock::inline v1::redis_store {
 result<std::unique_ptr<layout>> make_plain_layout(const layout_environment&) {
   return failure(errc::unsupported, "redis: this build has no plain layout");
 }
-result<std::unique_ptr<layout>> make_redisson_layout(const layout_environment&) {
-  return failure(errc::unsupported, "redis: this build has no redisson layout");
-}
 
 }  // namespace interlock::inline v1::redis_store

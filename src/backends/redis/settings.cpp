@@ -76,9 +76,9 @@ result<void> read_place(const store_url& url, redis_settings& out) {
 
 result<redis_settings> read_settings(const backend_environment& environment) {
   const auto& url = environment.url;
-  if (auto known =
-          core::check_options(url, {"connect_timeout", "db", "key", "layout", "object", "protocol", "replica_timeout",
-                                    "replicas", "signal", "timeout", "tls_ca", "tls_cert", "tls_key", "token"});
+  if (auto known = core::check_options(
+          url, {"connect_timeout", "db", "fair_wait", "key", "layout", "object", "protocol", "replica_timeout",
+                "replicas", "signal", "timeout", "tls_ca", "tls_cert", "tls_key", "token"});
       !known)
     return known.error();
   redis_settings out;
