@@ -25,6 +25,12 @@ void many_waiters(const settings& with, report& out);
 void many_leases(const settings& with, report& out);
 void heap_per_pair(const settings& with, report& out);
 void command_start(const settings& with, report& out);
+void redis_pair(const settings& with, report& out);
+void redis_many(const settings& with, report& out);
+void redis_drain(const settings& with, report& out);
+void redis_server_time(const settings& with, report& out);
+void redis_fairness(const settings& with, report& out);
+void redis_leases(const settings& with, report& out);
 
 #if INTERLOCK_WITH_SQLITE
 inline constexpr bool with_sqlite = true;
@@ -32,5 +38,11 @@ inline constexpr bool with_sqlite = true;
 inline constexpr bool with_sqlite = false;
 #endif
 inline constexpr const char* no_sqlite = "this build has no SQLite store";
+
+#if INTERLOCK_WITH_REDIS
+inline constexpr bool with_redis = true;
+#else
+inline constexpr bool with_redis = false;
+#endif
 
 }  // namespace bench

@@ -41,6 +41,17 @@ void share_one_core() {
     throw std::system_error(errno, std::generic_category(), "sched_setscheduler");
 }
 
+on_core::on_core(unsigned which) {
+  CPU_ZERO(&before_);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(which, &one);
+  if (sched_getaffinity(0, sizeof before_, &before_) != 0 || sched_setaffinity(0, sizeof one, &one) != 0)
+    throw std::system_error(errno, std::generic_category(), "core " + std::to_string(which));
+}
+
+on_core::~on_core() { sched_setaffinity(0, sizeof before_, &before_); }
+
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double processor_time() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -13,6 +15,18 @@ namespace bench {
 /// core, without the second rule, whoever is woken interrupts the other at a random place. Both would be figures of the
 /// machine, not ours.
 void share_one_core();
+
+/// While it lives, the calling thread and those it starts use another core. Throws if there is no such core.
+class on_core {
+ public:
+  explicit on_core(unsigned which);
+  on_core(const on_core&) = delete;
+  on_core& operator=(const on_core&) = delete;
+  ~on_core();
+
+ private:
+  cpu_set_t before_;
+};
 
 /// Seconds on a clock that only runs forwards.
 double now();

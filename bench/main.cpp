@@ -21,6 +21,13 @@ std::span<const bench_case> all_cases() {
       bench_case{"many-leases", "100 000 held leases of one client", many_leases},
       bench_case{"heap-per-pair", "heap allocations for an acquire and release", heap_per_pair},
       bench_case{"command", "interlock run x -- true, against flock file true", command_start},
+      bench_case{"redis-pair", "acquire and release on redis:, against a bare socket", redis_pair},
+      bench_case{"redis-many", "64 locks at once on redis:, against a pipelined socket", redis_many},
+      bench_case{"redis-drain", "a queue that drains on redis:, against a bare queue in the server", redis_drain},
+      bench_case{"redis-server-time", "what a pair costs the Redis server, against the least scripts",
+                 redis_server_time},
+      bench_case{"redis-fairness", "512 waiters that queue again and again on redis:", redis_fairness},
+      bench_case{"redis-leases", "10 000 held leases on redis:", redis_leases},
   };
   return cases;
 }

@@ -2,6 +2,7 @@
 #include "cases.hpp"
 #include "compare.hpp"
 #include "machine.hpp"
+#include "typical.hpp"
 
 #include <interlock/client.hpp>
 
@@ -17,19 +18,6 @@ namespace {
 
 constexpr const char* name = "orders/42";
 
-// The median of single pairs: a checkpoint in one of some thousand is not what a caller waits for.
-template <class Pair>
-double median_pair(double seconds, Pair pair) {
-  std::vector<double> each;
-  each.reserve(1 << 16);
-  for (const double end = now() + seconds; now() < end;) {
-    const double before = now();
-    pair();
-    each.push_back(now() - before);
-  }
-  return median(std::move(each));
-}
-
 }  // namespace
 
 void sqlite_pair(const settings& with, report& out) {
@@ -40,14 +28,14 @@ void sqlite_pair(const settings& with, report& out) {
 
   std::uint64_t turn = 0;
   const measure two_statements = [&] {
-    return median_pair(with.seconds, [&] {
+    return typical(with.seconds, [&] {
       ++turn;
       raw.insert(name, turn, static_cast<std::int64_t>(turn));
       raw.remove(name, turn);
     });
   };
-  const measure candidate = [&] { return median_pair(with.seconds, [&] { const auto held = locks.acquire(name); }); };
-  const measure same_statements = [&] { return median_pair(with.seconds, [&] { recorded.play(); }); };
+  const measure candidate = [&] { return typical(with.seconds, [&] { const auto held = locks.acquire(name); }); };
+  const measure same_statements = [&] { return typical(with.seconds, [&] { recorded.play(); }); };
 
   out.add(compare(with, two_statements, candidate)
               .against(1.3, {.name = "sqlite-pair", .what = "acquire + release, p50, against an insert and a delete"}));

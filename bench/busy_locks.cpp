@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "busy_locks.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace bench {
+
+busy_locks::busy_locks(const interlock::client& locks, std::vector<std::string> names)
+    : locks_(locks), names_(std::move(names)), running_(names_.size()) {
+  for (std::size_t i = 0; i < names_.size(); ++i) acquire(i);
+}
+
+void busy_locks::acquire(std::size_t which) {
+  locks_.async_acquire(names_[which]).then([this, which](interlock::result<interlock::guard> got) {
+    acquired(which, std::move(got));
+  });
+}
+
+void busy_locks::acquired(std::size_t which, interlock::result<interlock::guard> got) {
+  if (!got) return released(which, false);
+  got->async_release().then([this, which](const interlock::result<void>& done) { released(which, done.has_value()); });
+}
+
+void busy_locks::released(std::size_t which, bool good) {
+  if (good)
+    pairs_.fetch_add(1, std::memory_order_relaxed);
+  else
+    refused_ = over_ = true;
+  if (!over_.load(std::memory_order_relaxed)) return acquire(which);
+  if (running_.fetch_sub(1) == 1) running_.notify_all();
+}
+
+void busy_locks::end() {
+  over_ = true;
+  for (auto left = running_.load(); left > 0; left = running_.load()) running_.wait(left);
+}
+
+void busy_locks::finish() {
+  end();
+  if (refused_) throw std::runtime_error("a lock that nobody else wants was refused");
+}
+
+}  // namespace bench

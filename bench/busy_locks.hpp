@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <interlock/client.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// Different locks of one client, all in use at once: each is acquired, released and acquired again, through callbacks.
+class busy_locks {
+ public:
+  busy_locks(const interlock::client& locks, std::vector<std::string> names);
+  busy_locks(const busy_locks&) = delete;
+  busy_locks& operator=(const busy_locks&) = delete;
+  ~busy_locks() { end(); }
+  [[nodiscard]] const std::atomic<std::uint64_t>& pairs() const { return pairs_; }
+  /// Throws if one was refused.
+  void finish();
+
+ private:
+  void acquire(std::size_t which);
+  void acquired(std::size_t which, interlock::result<interlock::guard> got);
+  void released(std::size_t which, bool good);
+  void end();
+
+  const interlock::client& locks_;
+  const std::vector<std::string> names_;
+  std::atomic<std::uint64_t> pairs_{0};
+  std::atomic<std::size_t> running_;
+  std::atomic<bool> over_{false}, refused_{false};
+};
+
+}  // namespace bench

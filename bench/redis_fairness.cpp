@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "cases.hpp"
+#include "machine.hpp"
+#include "redis_server.hpp"
+
+#include <interlock/semaphore.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+
+namespace bench {
+namespace {
+
+constexpr int waiters = 512;
+
+using asking = std::function<interlock::pending<interlock::guard>(std::size_t who)>;
+
+/// Waiters that queue again as soon as they have been served. One grant at a time, so only who holds the lock counts.
+class crowd {
+ public:
+  explicit crowd(asking ask) : ask_(std::move(ask)), served_(waiters), running_(waiters) {
+    for (std::size_t who = 0; who < waiters; ++who) queue(who);
+  }
+  crowd(const crowd&) = delete;
+  crowd& operator=(const crowd&) = delete;
+  ~crowd() { end(); }
+  void end() {
+    over_ = true;
+    for (auto left = running_.load(); left > 0; left = running_.load()) running_.wait(left);
+  }
+  /// After end().
+  [[nodiscard]] const std::vector<std::uint64_t>& served() const {
+    if (refused_) throw std::runtime_error("a waiter was refused");
+    return served_;
+  }
+
+ private:
+  void queue(std::size_t who) {
+    ask_(who).then([this, who](interlock::result<interlock::guard> got) {
+      if (got)
+        ++served_[who];
+      else
+        refused_ = over_ = true;
+      const bool last = over_.load();
+      got = interlock::failure(interlock::errc::closed);  // lets go
+      if (!last) return queue(who);
+      if (running_.fetch_sub(1) == 1) running_.notify_all();
+    });
+  }
+  const asking ask_;
+  std::vector<std::uint64_t> served_;
+  std::atomic<int> running_;
+  std::atomic<bool> over_{false}, refused_{false};
+};
+
+void measure_crowd(const std::string& which, const std::string& what, const asking& ask, double seconds, report& out) {
+  crowd all(ask);
+  sleep_for(seconds);
+  all.end();
+  const auto& served = all.served();
+  const auto sum = std::accumulate(served.begin(), served.end(), std::uint64_t{0});
+  const auto [least, most] = std::ranges::minmax(served);
+  out.add(
+      {.name = "redis-fairness/" + which,
+       .what = "the largest share of 512 waiters that queue again and again, against an equal one; " + what,
+       .unit = "x",
+       .value = static_cast<double>(most) * waiters / static_cast<double>(sum),
+       .bar = 1.2,
+       .note = std::to_string(sum) + " grants, each waiter " + std::to_string(least) + " to " + std::to_string(most)});
+  out.add({.name = "redis-fairness/" + which + "-unserved",
+           .what = "waiters that were never served",
+           .value = static_cast<double>(std::ranges::count(served, 0U)),
+           .bar = 0.0});
+}
+
+}  // namespace
+
+void redis_fairness(const settings& with, report& out) {
+  if (const auto why = why_no_redis(); !why.empty()) return out.skip("redis-fairness", why);
+  const redis_server server(with.folder);
+  const double seconds = 5 * with.seconds;
+  {
+    const interlock::client locks(server.url());
+    const interlock::semaphore gate(locks, "crowd", 1);
+    measure_crowd(
+        "server", "all in the server's queue", [&](std::size_t) { return gate.async_acquire(); }, seconds, out);
+  }
+  std::vector<interlock::client> clients;
+  for (int i = 0; i < 8; ++i) clients.emplace_back(server.url());
+  measure_crowd(
+      "clients", "64 of each of 8 clients, which pass the lock on among theirs",
+      [&](std::size_t who) { return clients[who % clients.size()].async_acquire("crowd/lock"); }, seconds, out);
+}
+
+}  // namespace bench

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "busy_locks.hpp"
+#include "cases.hpp"
+#include "compare.hpp"
+#include "heap.hpp"
+#include "raw_redis.hpp"
+#include "redis_requests.hpp"
+#include "redis_server.hpp"
+
+#include <deque>
+
+/// Both sides have work all the time, so each gets its own core: what limits them is processor time, not wake-ups.
+namespace bench {
+namespace {
+
+constexpr int count = 64;
+constexpr unsigned server_core = 0, client_core = 1;
+
+/// The same requests, pipelined on one socket: a reply makes the next request of its lock, and what has come together
+/// is sent together.
+double pipelined(raw_redis& server, const std::vector<pair_of_requests>& locks, double seconds) {
+  struct state {
+    const pair_of_requests* requests;
+    bool held;
+  };
+  std::deque<state> under_way;
+  std::string out;
+  const auto ask = [&](state one) {
+    out += one.held ? one.requests->release : one.requests->acquire;
+    under_way.push_back(one);
+  };
+  for (const auto& one : locks) ask({&one, false});
+  std::uint64_t pairs = 0;
+  const double begin = now();
+  for (const double end = begin + seconds; !under_way.empty();) {
+    server.send(out);
+    out.clear();
+    const bool over = now() > end;
+    do {
+      server.receive();
+      const auto one = under_way.front();
+      under_way.pop_front();
+      pairs += one.held;
+      if (!one.held || !over) ask({one.requests, !one.held});
+    } while (server.more_is_here());
+  }
+  return (now() - begin) / static_cast<double>(pairs);
+}
+
+double busy(const interlock::client& locks, double seconds) {
+  busy_locks all(locks, numbered("many", count));
+  const double pace = pace_of(all.pairs(), seconds);
+  all.finish();
+  return pace;
+}
+
+void measure_use(const interlock::client& locks, const settings& with, report& out) {
+  busy_locks all(locks, numbered("many", count));
+  sleep_for(with.seconds);
+  const auto pairs_before = all.pairs().load();
+  const double worked_before = processor_time();
+  const heap_watch watch;
+  sleep_for(2 * with.seconds);
+  const auto pairs = static_cast<double>(all.pairs().load() - pairs_before);
+  const double worked = processor_time() - worked_before, allocations = static_cast<double>(watch.allocations());
+  all.finish();
+  out.add({.name = "redis-many/allocations",
+           .what = "heap allocations per pair, 64 locks at once",
+           .value = allocations / pairs,
+           .bar = 0.0});
+  out.add({.name = "redis-many/processor",
+           .what = "processor time of this process per pair, 64 locks at once",
+           .unit = " us",
+           .value = 1e6 * worked / pairs,
+           .bar = 2});
+}
+
+}  // namespace
+
+void redis_many(const settings& with, report& out) {
+  if (const auto why = why_no_redis(); !why.empty()) return out.skip("redis-many", why);
+  const on_core mine(client_core);
+  const redis_server server(with.folder, server_core);
+  const auto requests = requests_for(server.port(), numbered("floor", count));
+  raw_redis raw(server.port());
+  const interlock::client locks(server.url());
+  out.add(compare(
+              with, [&] { return pipelined(raw, requests, with.seconds); }, [&] { return busy(locks, with.seconds); })
+              .against(1 / 0.85, {.name = "redis-many/64",
+                                  .what = "time per pair, 64 locks at once, against the same requests pipelined"}));
+  measure_use(locks, with, out);
+}
+
+}  // namespace bench
