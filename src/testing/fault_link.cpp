@@ -85,9 +85,9 @@ std::vector<fault_link::entered_claim> fault_link::entered() const {
   return entered_;
 }
 
-std::vector<claim_secret> fault_link::granted() const {
+std::vector<claim_secret> fault_link::woken() const {
   const std::lock_guard held(mutex_);
-  return granted_;
+  return woken_;
 }
 
 backend& fault_link::store() const {
@@ -120,9 +120,9 @@ void fault_link::note_enter(const claim& who) {
   entered_.push_back({std::string(who.name), who.secret, who.mode});
 }
 
-fault_link::pushes fault_link::note_push(const claim_secret* granted_to) {
+fault_link::pushes fault_link::note_push(const claim_secret* who) {
   const std::lock_guard held(mutex_);
-  if (granted_to != nullptr) granted_.push_back(*granted_to);
+  if (who != nullptr) woken_.push_back(*who);
   return state_ == state::up && !closed_ ? pushes_ : pushes::drop;
 }
 

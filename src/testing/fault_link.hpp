@@ -57,8 +57,8 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
     lock_mode mode{};
   };
   [[nodiscard]] std::vector<entered_claim> entered() const;
-  /// Whom the store pushed a grant to, dropped ones included.
-  [[nodiscard]] std::vector<claim_secret> granted() const;
+  /// Whom the store pushed a grant to, or told to look, dropped ones included.
+  [[nodiscard]] std::vector<claim_secret> woken() const;
   /// The store's own backend, past all faults.
   [[nodiscard]] backend& store() const;
 
@@ -80,7 +80,7 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
   fate judge(request kind);
   [[nodiscard]] bool reply_vanishes() const;
   void note_enter(const claim& who);
-  pushes note_push(const claim_secret* granted_to);
+  pushes note_push(const claim_secret* woken);
   void bury(unique_function<void()> never_called);
   void strand(unique_function<void()> fail);
   void hold_back(unique_function<void()> send);
@@ -97,7 +97,7 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
   bool closed_ = false;
   std::array<script, request_kinds> scripts_{};
   std::vector<entered_claim> entered_;
-  std::vector<claim_secret> granted_;
+  std::vector<claim_secret> woken_;
   std::vector<unique_function<void()>> buried_;
   std::vector<unique_function<void()>> stranded_;  // called by heal()
   std::vector<unique_function<void()>> held_back_;

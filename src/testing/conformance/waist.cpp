@@ -17,7 +17,7 @@ class waist : public store_test {
   }
   backend& db() { return store->waist(); }
   bool pushed(const claim& to) {
-    for (const auto& one : store->waist_link().granted())
+    for (const auto& one : store->waist_link().woken())
       if (one == to.secret) return true;
     return false;
   }
