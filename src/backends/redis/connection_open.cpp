@@ -234,6 +234,8 @@ void connection::greeted(const result<reply>& hello) {
                 true);
   }
   std::string role;
+  const bool fits = three ? hello->size() >= 2 : hello->is() == reply::kind::text;
+  if (!fits) return drop(lost("it does not greet as Redis does"), true);
   if (three) {
     facts_.resp3 = true;
     for (std::size_t i = 0; i + 1 < hello->size(); i += 2) {
