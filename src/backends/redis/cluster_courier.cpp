@@ -78,7 +78,6 @@ void cluster_courier::up(connection& which, const server_facts& found) noexcept 
     facts_ = found;
     wants_map = !mapped_ || refreshing_;
   }
-  load_scripts(which);
   listen(which, false);
   const auto self = which.shared_from_this();
   for (auto& one : waiting) {
@@ -316,27 +315,6 @@ void cluster_courier::forward(const endpoint& where, parked what) {
             .hops = what.hops,
             .first = what.asking ? asking : std::string_view{}},
            inline_work::never, std::move(what.done));
-}
-
-void cluster_courier::preload(std::vector<const script*> scripts) {
-  std::vector<pointer> all;
-  {
-    const std::lock_guard lock(mutex_);
-    scripts_.insert(scripts_.end(), scripts.begin(), scripts.end());
-    for (const auto& [where, at] : nodes_)
-      if (at.is_up) all.push_back(at.link);
-  }
-  for (const auto& one : all) load_scripts(*one);
-}
-
-void cluster_courier::load_scripts(connection& on) {
-  std::vector<const script*> all;
-  {
-    const std::lock_guard lock(mutex_);
-    all = scripts_;
-  }
-  for (const auto* one : all)
-    on.send(packet({"SCRIPT", "LOAD", one->text}), inline_work::never, [](const result<reply>&) {});
 }
 
 server_facts cluster_courier::facts() const {

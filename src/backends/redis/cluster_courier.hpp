@@ -34,7 +34,6 @@ class cluster_courier final : public courier,
   void send(const packet& what, inline_work here, reply_handler done) override;
   [[nodiscard]] std::size_t masters() const override;
   void send_to(std::size_t master, const packet& what, reply_handler done) override;
-  void preload(std::vector<const script*> scripts) override;
   void subscribe(std::string_view channel, reply_handler done) override;
   void unsubscribe(std::string_view channel) override;
   [[nodiscard]] server_facts facts() const override;
@@ -78,7 +77,6 @@ class cluster_courier final : public courier,
   void settle_opening(const failure* why);
   void forward(const endpoint& where, parked what);
   void listen(connection& on, bool everything);
-  void load_scripts(connection& on);
   [[nodiscard]] pointer at_slot(std::uint16_t slot) const;
   [[nodiscard]] pointer any_up() const;
   [[nodiscard]] pointer ears();
@@ -100,7 +98,6 @@ class cluster_courier final : public courier,
   std::size_t next_seed_ = 0;
   subscriptions channels_;
   pointer ears_;  // where the plain subscriptions are
-  std::vector<const script*> scripts_;
   server_facts facts_;
   bool closed_ = false;
   core::kernel_random random_;

@@ -48,10 +48,6 @@ class courier {
   [[nodiscard]] virtual std::size_t masters() const = 0;
   virtual void send_to(std::size_t master, const packet& what, reply_handler done) = 0;
 
-  /// Gives scripts to the server beforehand, and again to every server that takes its place. Without it they are sent
-  /// with their first call.
-  virtual void preload(std::vector<const script*> scripts) = 0;
-
   /// From now on messages of this channel reach the layout, over reconnections too. Subscribed twice, unsubscribe
   /// twice. `done`: the server has confirmed it, so a message published from now on is heard.
   virtual void subscribe(std::string_view channel, reply_handler done) = 0;

@@ -66,7 +66,6 @@ void master_courier::up(connection& which, const server_facts& found) noexcept {
     }
   }
   if (ears) ears->open();
-  load_scripts(which);
   listen(which);
   if (first) {
     const std::lock_guard lock(mutex_);
@@ -77,26 +76,6 @@ void master_courier::up(connection& which, const server_facts& found) noexcept {
   // Only now, behind the subscriptions: what happens from here on is heard.
   if (another) events_.another_server();
   events_.link(true);
-}
-
-void master_courier::preload(std::vector<const script*> scripts) {
-  {
-    const std::lock_guard lock(mutex_);
-    scripts_.insert(scripts_.end(), scripts.begin(), scripts.end());
-  }
-  if (const auto to = current()) load_scripts(*to);
-}
-
-// Who is not allowed to do this sends the text with the first call.
-void master_courier::load_scripts(connection& on) {
-  std::vector<const script*> all;
-  {
-    const std::lock_guard lock(mutex_);
-    if (talk_.get() != &on) return;
-    all = scripts_;
-  }
-  for (const auto* one : all)
-    on.send(packet({"SCRIPT", "LOAD", one->text}), inline_work::never, [](const result<reply>&) {});
 }
 
 // Asks for every channel that is wanted.

@@ -33,7 +33,6 @@ class master_courier final : public courier,
   void send_to(std::size_t, const packet& what, reply_handler done) override {
     send(what, inline_work::never, std::move(done));
   }
-  void preload(std::vector<const script*> scripts) override;
   void subscribe(std::string_view channel, reply_handler done) override;
   void unsubscribe(std::string_view channel) override;
   [[nodiscard]] server_facts facts() const override;
@@ -55,7 +54,6 @@ class master_courier final : public courier,
   void found(const result<endpoint>& where);
   void connect_later() noexcept;
   void attempt_over(const failure& why) noexcept;
-  void load_scripts(connection& on);
   void listen(connection& on);
   [[nodiscard]] pointer current() const;
   [[nodiscard]] pointer ears() const;
@@ -74,7 +72,6 @@ class master_courier final : public courier,
   pointer listen_;                      // messages, where talk_ cannot bring them too (RESP2)
   pointer lent_;
   subscriptions channels_;
-  std::vector<const script*> scripts_;
   server_facts facts_;
   endpoint where_;
   unsigned attempts_ = 0;
