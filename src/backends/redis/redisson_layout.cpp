@@ -67,11 +67,6 @@ void layout::begin() {
   const auto found = way_.facts();
   clustered_ = found.mode == "cluster";
   both_ways_ = clustered_ && found.sharded_pubsub;
-  std::vector<const script*> scripts;
-  for (const auto what : {settings_.locks, object::semaphore})
-    for (const auto* one : {&scripts_of(what).enter, &scripts_of(what).look, &scripts_of(what).leave})
-      scripts.push_back(&one->get());
-  way_.preload(std::move(scripts));
   way_.subscribe(channel_, [](const result<reply>&) {});
 }
 
