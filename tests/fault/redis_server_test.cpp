@@ -42,6 +42,22 @@ std::string words_of_failure(Action&& action) {
   return "no failure";
 }
 
+TEST(temporary_folder, of_a_killed_test_is_removed_by_a_later_one) {
+  const auto what = "sweep-" + std::to_string(getpid());
+  const temporary_folder used(what);
+  const auto beside = [&](const char* suffix) { return used.path().parent_path() / ("interlock-" + what + suffix); };
+  const auto left = beside("-left"), fresh = beside("-fresh");
+  for (const auto& folder : {left, fresh}) std::filesystem::create_directory(folder);
+  for (const auto& folder : {used.path(), left}) {
+    std::filesystem::last_write_time(folder, std::filesystem::file_time_type::clock::now() - 1h);
+  }
+  const temporary_folder later(what);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(fresh)) << "somebody may be about to use it";
+  EXPECT_TRUE(std::filesystem::exists(used.path()));
+  std::filesystem::remove(fresh);
+}
+
 TEST(server_process, is_gone_with_its_object_and_so_is_its_folder) {
   auto server = std::make_unique<redis_server>();
   const auto pid = server->process().pid();

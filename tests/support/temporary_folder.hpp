@@ -6,7 +6,8 @@
 
 namespace interlock::test_support {
 
-/// A folder of a test's own, gone with this object. Others may read it: some servers give up being root.
+/// A folder of a test's own, gone with this object; after a test that was killed, with some later test. Others may read
+/// it: some servers give up being root.
 class temporary_folder {
  public:
   /// `what` is part of its name.
@@ -19,6 +20,7 @@ class temporary_folder {
 
  private:
   std::filesystem::path path_;
+  int lock_ = -1;  // says that somebody still needs it
 };
 
 }  // namespace interlock::test_support
