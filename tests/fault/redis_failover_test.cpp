@@ -82,6 +82,7 @@ TEST(redis_sentinel, a_dead_master_is_replaced_and_locking_goes_on) {
   watched_client one(servers.url());
   auto held = one.locks->acquire("a", lease_of(30s));
   auto& old = servers.master();
+  EXPECT_EQ(old.command({"WAIT", "2", "5000"}), 2) << "the replicas have it";
   old.kill();
   servers.await_master_other_than(old);
   EXPECT_TRUE(eventually([&] { return held.state() == lock_state::held && one.jeopardies > 0; }, 15s));
@@ -120,7 +121,7 @@ TEST(redis_cluster_store, a_dead_master_is_replaced_and_locking_goes_on) {
   auto held = one.locks->acquire("a", lease_of(30s));
   auto& old = servers.master_of("{a}");
   const int slot = servers.slot_of("{a}");
-  std::this_thread::sleep_for(100ms);  // the replica has it
+  EXPECT_EQ(old.command({"WAIT", "1", "5000"}), 1) << "the replica has it";
   old.kill();
   servers.await_master_other_than(old, slot);
   EXPECT_TRUE(eventually([&] { return held.state() == lock_state::held && one.jeopardies > 0; }, 20s));
