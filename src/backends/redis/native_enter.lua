@@ -1,25 +1,25 @@
 -- SPDX-License-Identifier: MIT
 -- Creates a claim, or answers how the one with this id stands.
 -- KEYS: book [its other keys]. ARGV: the claim. Answers a list, or the token alone if it was granted as asked and nobody
--- else is here.
+-- else is here. What the bytes mean is said in native_part_open.lua.
 if not redis.REDIS_VERSION_NUM then redis.replicate_commands() end
 local call, read, write = redis.call, struct.unpack, struct.pack
+local byte, sub = string.byte, string.sub
 local book, mine = KEYS[1], ARGV[1]
-local v = redis.pcall('GET', book)
+local v = call('GET', book)
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
-local mode, how, lease, wait, tokens = read('<BBI8I8I4', mine)
+local mode, how, tokens, lease = read('<BBI4I8', mine)
 local form, tok, kept, ends = 105, 0, 0, 0
 if v then
-  if v.err then return {-2, v.err} end
-  form = string.byte(v)
+  form = byte(v)
   if form == 115 then
     form, tok, kept, ends = read('<BI8I8I8', v)
     if ends < now then form = 105 end
   elseif form == 105 then
-    form, tok, kept = read('<BI8I8', v)
+    tok, kept = read('<I8I8', v, 2)
   elseif form ~= 102 then
-    return {-2, 'an unknown form'}
+    return redis.error_reply('WRONGTYPE not a lock')
   end
 end
 
@@ -45,9 +45,8 @@ if form == 105 then
   return token
 end
 
-local weight, limit = read('<I4I4', mine, 23)
-local me = string.sub(mine, 35, 50)
-if form == 115 and string.sub(v, 76, 91) ~= me then
+local wait, weight, limit, _, me = read('<I8I4I4I4c16', mine, 15)
+if form == 115 and sub(v, 76, 91) ~= me then
   -- One holder: to refuse changes nothing.
   local used, cap = read('<I4I4', v, 64)
   if cap ~= limit then return {-1, cap} end
@@ -56,39 +55,45 @@ if form == 115 and string.sub(v, 76, 91) ~= me then
   end
 end
 
---@ native_common.lua
-open()
-settle()
-local rec = call('HGET', claims, me)
+--@ native_part_open.lua
+--@ native_part_settle.lua
+local answer
+local rec, wish = call('HGET', claims, me), 1
 if rec then
-  local answer = stands(rec, lease, wait, 1)
-  save()
-  return answer
-end
-if cap ~= limit and held + waiting > 0 then
-  save()
-  return {-1, cap}
-end
-cap = limit
-local blocked = waiting > 0 or up or used + weight > cap
-if blocked and how == 0 then
-  save()
-  return {8, 0, 0, 0, 0, first_end()}
-end
-seq = seq + 1
-local token, answer = 0, nil
-if blocked then
-  line_late = waiting == 0
-  waiting = waiting + 1
-  call('ZADD', line, seq, me)
-  lasts(me, now + wait)
-  answer = {6 + mode, 0, 0, waiting - 1, 0, first_end(me)}
+  --@ native_part_stands.lua
+elseif cap ~= limit and held + waiting > 0 then
+  answer = {-1, cap}
 else
-  held, used = held + 1, used + weight
-  token = next_token(mode, tokens)
-  lasts(me, now + lease)
-  answer = answer_held(mode, token, tokens)
+  cap = limit
+  local blocked = waiting > 0 or up or used + weight > cap
+  if blocked and how == 0 then
+    answer = {8, 0, 0, 0, 0, 0}
+  else
+    seq = seq + 1
+    local token, till = 0, now + lease
+    if blocked then
+      till = now + wait
+      line_new = waiting == 0
+      answer = {6 + mode, 0, 0, waiting, 0, 0}
+      waiting = waiting + 1
+      call('ZADD', line, seq, me)
+    else
+      held, used = held + 1, used + weight
+      token = tok
+      if mode == 0 then
+        token = tok + 1
+        if token < now then token = now end
+        tok = token + tokens - 1
+      elseif tok == 0 then
+        token, tok = now, now
+      end
+      answer = waiting == 0 and {2 + mode, token, tokens} or {4 + mode, token, tokens, 0, waiting, 0}
+    end
+    call('HSET', claims, me, write('<BI8I8I8', blocked and 1 or 2, seq, token, now) .. mine)
+    call('ZADD', ends_of, till, me)
+    if till > latest then latest = till end
+    if till < soonest then soonest = till end
+  end
 end
-call('HSET', claims, me, write('<BI8I8I8', blocked and 1 or 2, seq, token, now) .. mine)
-save()
+--@ native_part_save.lua
 return answer

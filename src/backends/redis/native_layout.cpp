@@ -122,11 +122,9 @@ void native_layout::enter(const claim& who, entry how, inline_work here, complet
 
 struct native_layout::leaving {
   completion<departure> done;
-  std::string_view name;
 
   void operator()(const result<reply>& said) {
     if (!said) return done(said.error());
-    if (const auto why = refusal(*said, name)) return done(*why);
     if (said->is() != reply::kind::number) return done(nonsense());
     switch (said->number()) {
       case 0: return done(departure::gone);
@@ -146,7 +144,7 @@ void native_layout::leave(const claim& who, finality how, inline_work here, comp
   add_keys(out, key, keys_);
   out.arg(bytes_of(who.secret));
   if (final) out.arg(tomb_micros(who));
-  way_.send(out, here, leaving{std::move(done), who.name});
+  way_.send(out, here, leaving{std::move(done)});
 }
 
 // ---- look
@@ -305,7 +303,6 @@ void native_layout::evict(std::string_view name, const claim_id& who, bool force
   out.arg(text);
   way_.send(out, inline_work::never, [done = std::move(done)](const result<reply>& said) mutable {
     if (!said) return done(said.error());
-    if (const auto why = refusal(*said, {})) return done(*why);
     done(said->number() == 1);
   });
 }

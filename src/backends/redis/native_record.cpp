@@ -55,13 +55,6 @@ failure other_capacity(std::int64_t capacity, std::string_view name) {
                  called(name) + " is in use as " + what + " and cannot be anything else at the same time");
 }
 
-failure not_ours(std::string_view why, std::string_view name) {
-  const auto code = error_code(why);
-  if (code != "WRONGTYPE" && why != "an unknown form") return server_failure(why);
-  return failure(errc::unsupported,
-                 "the key of " + called(name) + " holds something else, not a lock: " + std::string(why));
-}
-
 failure nonsense() { return failure(errc::internal, "the script's answer makes no sense"); }
 
 }  // namespace
@@ -74,9 +67,9 @@ void pack_claim(std::string& to, const claim& who, entry how, std::string_view c
   to.clear();
   append(to, static_cast<std::uint8_t>(who.mode == lock_mode::shared));
   append(to, static_cast<std::uint8_t>(how == entry::queue));
+  append(to, tokens_of(who));
   append_micros(to, who.lease);
   append_micros(to, who.wait_lease);
-  append(to, tokens_of(who));
   append(to, who.weight);
   append(to, who.capacity);
   append(to, static_cast<std::uint32_t>(claim_head + 16 + 16 + 1 + channel.size() + origin_size));
@@ -98,7 +91,7 @@ void pack_look(std::string& to, const claim& who) {
   append(to, who.secret.bytes());
   append_micros(to, who.lease);
   append_micros(to, who.wait_lease);
-  append(to, tokens_of(who));
+  append(to, who.tokens);
 }
 
 void pack_conversion(std::string& to, const claim& who, lock_mode mode, std::uint32_t weight, entry how) {
@@ -132,12 +125,18 @@ std::string_view answers::text() noexcept {
 }
 
 result<standing> answers::next(std::string_view name) {
-  if (at_ == end_ || (*at_).is() != reply::kind::number) return nonsense();
+  if (at_ == end_) return nonsense();
+  if ((*at_).is() == reply::kind::list) {
+    const auto one = *at_;
+    ++at_;
+    return answers(one).next(name);
+  }
+  if ((*at_).is() != reply::kind::number) return nonsense();
   const auto code = number();
   standing out;
   switch (code) {
     case -1: return other_capacity(number(), name);
-    case -2: return not_ours(text(), name);
+    case -2: return server_failure(text());
     case -3:
       return failure(errc::deadlock,
                      "another reader of " + called(name) + " is waiting to upgrade; both would wait for each other");
@@ -155,11 +154,6 @@ result<standing> answers::next(std::string_view name) {
   out.behind = static_cast<std::uint32_t>(number());
   out.look_again_in = milliseconds{number()};
   return out;
-}
-
-std::optional<failure> refusal(reply said, std::string_view name) {
-  if (said.is() != reply::kind::list || said[0].number() >= 0) return {};
-  return answers(said).next(name).error();
 }
 
 std::optional<news> read_news(std::string_view payload) noexcept {
@@ -205,7 +199,7 @@ void read_origin(std::string_view text, claim_info& into) {
 
 milliseconds whole(std::int64_t micros) { return milliseconds{micros >= 0 ? micros / 1000 : 0}; }
 
-// A record without its id: the places behind it are 16 lower than in native_common.lua.
+// A record without its id: the places behind it are 16 lower than in native_part_open.lua.
 std::optional<shown_claim> read_record(std::string_view record, std::int64_t ends, std::int64_t now, bool lock) {
   constexpr std::size_t fixed = 76;
   if (record.size() < fixed) return {};
@@ -215,7 +209,7 @@ std::optional<shown_claim> read_record(std::string_view record, std::int64_t end
   auto& info = out.info;
   if (out.held) {
     info.token = fencing_token(number_at<std::uint64_t>(record, 9));
-    info.tokens = number_at<std::uint32_t>(record, 43);
+    info.tokens = number_at<std::uint32_t>(record, 27);
   }
   info.age = whole(now - number_at<std::int64_t>(record, 17));
   info.lease_left = whole(ends - now);

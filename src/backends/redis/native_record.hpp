@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-/// What the scripts of the native layout are given, and what they answer; native_common.lua describes the bytes.
+/// What the scripts of the native layout are given, and what they answer; native_part_open.lua describes the bytes.
 namespace interlock::inline v1::redis_store::native {
 
 inline std::string_view bytes_of(const claim_secret& secret) noexcept {
@@ -38,9 +38,6 @@ class answers {
 
   reply::iterator at_, end_;
 };
-
-/// What a script said instead of an answer: a list that begins with a negative number.
-std::optional<failure> refusal(reply said, std::string_view name);
 
 /// News on our channel. Anybody may have sent it: what is not exactly as we would write it is no news.
 struct news {

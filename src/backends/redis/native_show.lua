@@ -3,9 +3,8 @@
 -- KEYS: book [its other keys]. Answers the server's time and the capacity, then of each claim its record (without the
 -- id, which lets its owner release) and the end of its lease; nothing if nobody is here.
 local call, read = redis.call, struct.unpack
-local v = redis.pcall('GET', KEYS[1])
+local v = call('GET', KEYS[1])
 if not v then return {} end
-if v.err then return {-2, v.err} end
 local form = string.byte(v)
 if form ~= 115 and form ~= 102 then return {} end
 local clock = call('TIME')
@@ -15,7 +14,7 @@ if form == 115 then
   return {now, cap, struct.pack('<BI8', 2, 1) .. string.sub(v, 26, 75) .. string.sub(v, 92, 41 + length), till}
 end
 local base = string.sub(KEYS[1], 1, -2)
-local out, n = {now, read('<I4', v, 34)}, 2
+local out, n = {now, read('<I4', v, 42)}, 2
 local ends = {}
 local all = call('ZRANGE', base .. 'e', 0, -1, 'WITHSCORES')
 for i = 1, #all, 2 do ends[all[i]] = tonumber(all[i + 1]) end

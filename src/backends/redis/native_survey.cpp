@@ -70,9 +70,9 @@ void survey_walk::show_some() {
 }
 
 void survey_walk::shown(std::size_t index, const result<reply>& said) {
-  if (!said) return fail(said.error());
-  // What is not ours is in nobody's way: nothing to show.
-  auto info = refusal(*said, {}) ? lock_info{} : read_show(names_[index], *said);
+  // A key that is not ours is in nobody's way: nothing to show.
+  if (!said && said.error() != errc::unsupported) return fail(said.error());
+  auto info = said ? read_show(names_[index], *said) : lock_info{};
   {
     const std::lock_guard lock(mutex_);
     some_[some_.size() - (next_ - index)] = std::move(info);

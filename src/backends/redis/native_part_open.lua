@@ -1,0 +1,50 @@
+-- SPDX-License-Identifier: MIT
+-- Opens the book of a name for more than one claim. The operations are put together out of parts like this one, where
+-- they say --@; functions would be made anew at every call, which costs more than all else here. Expects: call, read,
+-- write, byte, sub, now, book (the key), v (what it holds, or false), me (the id that is asking: its news is in the
+-- answer).
+--
+-- A name's keys, all in one slot: ...:b the book (a string), ...:c claims (hash: id -> record), ...:l line (sorted set:
+-- waiting id -> arrival), ...:e ends (sorted set: id -> end of its lease). Time is the server's, in microseconds; a
+-- claim has ended when its end is strictly past. Numbers are little-endian, at fixed places:
+--
+--   a claim as sent     mode B, how B, tokens I4, lease I8, wait I8, weight I4, capacity I4, length I4, id c16,
+--                       handle c16, channel (B, bytes), origin
+--   book, form i: idle  form B, token I8, kept I8
+--   book, form s: solo  form B, token I8, kept I8, end I8, first token I8, since I8, the claim
+--   book, form f: full  form B, token I8, kept I8, keep I8, seq I8, soonest I8, capacity I4, used I4, held I4,
+--                       waiting I4, tombs I4, upgrading B, its id c16
+--   record              state B, seq I8, first token I8, since I8, the claim; of a tomb the state only
+--
+-- The book is written over in place, so that behind its end there may be the rest of what was there before.
+-- States: 1 waiting, 2 held, 3 held and waiting to upgrade, 4 held and marked as evicted, 5 left for good, 6 evicted.
+-- kept, keep: until when the book, and its other keys, will not expire. soonest: no claim ends before.
+-- Answers: 0 gone, 1 evicted, 2 held: first token, tokens; 4 held, 6 waiting, 8 busy: first token, tokens, ahead,
+-- behind, milliseconds until the first end; each + 1 if shared. -1 in use with another capacity: which; -2 failed: why;
+-- -3 another one is upgrading.
+local base = sub(book, 1, -2)
+local claims, line, ends_of = base .. 'c', base .. 'l', base .. 'e'
+local tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs, up = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false
+local latest, line_new, torn = 0, false, false
+if v and byte(v) == 102 then
+  local form, upgrading
+  form, tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs, upgrading, up =
+    read('<BI8I8I8I8I8I4I4I4I4I4Bc16', v)
+  if upgrading == 0 then up = false end
+  if call('ZCARD', ends_of) ~= held + waiting + tombs then
+    --@ native_part_mend.lua
+  end
+else
+  -- Until now it was idle, or had one holder; what may be left of former times is in the way.
+  call('DEL', claims, line, ends_of)
+  soonest = now
+  if v then tok, kept = read('<I8I8', v, 2) end
+  if v and byte(v) == 115 and read('<I8', v, 18) >= now then
+    local length, id
+    used, cap, length, id = read('<I4I4I4c16', v, 64)
+    latest, held, seq = read('<I8', v, 18), 1, 1
+    call('HSET', claims, id, write('<BI8', 2, 1) .. sub(v, 26, 41 + length))
+    call('ZADD', ends_of, latest, id)
+    soonest = latest
+  end
+end

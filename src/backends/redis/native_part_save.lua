@@ -1,0 +1,36 @@
+-- SPDX-License-Identifier: MIT
+-- Says when the first lease in the way is over, if the answer has room for that, and writes the book back, folded up if
+-- nobody is left. Not exact: a lease behind mine may be over sooner, and then somebody looks once too often.
+if answer[6] and answer[1] > 5 then
+  local first = call('ZRANGE', ends_of, 0, 1, 'WITHSCORES')
+  local till = first[1] == me and first[4] or first[2]
+  answer[6] = till and math.max(1, math.ceil((till - now) / 1000)) or 0
+end
+if torn then
+  --@ native_part_mend.lua
+end
+local head
+local late = latest + 86400000000 > kept
+if late then kept = latest + 90000000000 end
+if held + waiting + tombs > 0 then
+  if latest + 60000000 > keep then
+    keep = latest + 3600000000
+    local left = math.ceil((keep - now) / 1000)
+    call('PEXPIRE', claims, left)
+    call('PEXPIRE', ends_of, left)
+    call('PEXPIRE', line, left)
+  elseif line_new then
+    call('PEXPIRE', line, math.ceil((keep - now) / 1000))
+  end
+  head = write('<BI8I8I8I8I8I4I4I4I4I4Bc16', 102, tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs,
+    up and 1 or 0, up or '0123456789abcdef')
+else
+  call('DEL', claims, line, ends_of)
+  head = write('<BI8I8', 105, tok, kept)
+end
+if not v then
+  call('SET', book, head, 'PX', math.ceil((kept - now) / 1000))
+else
+  if sub(v, 1, #head) ~= head then call('SETRANGE', book, 0, head) end
+  if late then call('PEXPIRE', book, math.ceil((kept - now) / 1000)) end
+end

@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: MIT
+-- Grants what fits: the upgrading reader first, then the queue in order of arrival. No end is moved. More than 1024 at
+-- once would keep everybody else from the server too long; the next operation goes on.
+for _ = 1, (up or (waiting > 0 and used < cap)) and 1024 or 0 do
+  local id, rec, mode, tokens, token
+  if up then
+    id = up
+    rec = call('HGET', claims, id)
+    -- While its readers still read, nobody joins them.
+    if not rec or used > read('<I4', rec, 48) then
+      torn = torn or not rec
+      break
+    end
+    mode, tokens, used, up = 0, 1, cap, false
+  elseif waiting > 0 and used < cap then
+    id = used == 0 and call('ZPOPMIN', line)[1] or call('ZRANGE', line, 0, 0)[1]
+    rec = id and call('HGET', claims, id)
+    local weight = rec and read('<I4', rec, 48) or cap + 1
+    if used + weight > cap then
+      torn = torn or used == 0 or not rec
+      break
+    end
+    if used > 0 then call('ZREM', line, id) end
+    mode, tokens = byte(rec, 26), read('<I4', rec, 28)
+    waiting, held, used = waiting - 1, held + 1, used + weight
+  else
+    break
+  end
+  token = tok
+  if mode == 0 then
+    token = tok + 1
+    if token < now then token = now end
+    tok = token + tokens - 1
+  elseif tok == 0 then
+    token, tok = now, now
+  end
+  if byte(rec) == 1 then
+    call('HSET', claims, id, '\2' .. sub(rec, 2, 9) .. write('<I8I8', token, now) .. sub(rec, 26))
+  else
+    call('HSET', claims, id, '\2' .. sub(rec, 2, 9) .. write('<I8', token) .. sub(rec, 18, 25) .. '\0' .. sub(rec, 27, 27)
+      .. write('<I4', 1) .. sub(rec, 32, 47) .. write('<I4', cap) .. sub(rec, 52))
+  end
+  -- Protected: a channel that this user may not write to must not keep anybody from letting go.
+  local channel = byte(rec, 92)
+  if id ~= me and channel > 0 then
+    redis.pcall('PUBLISH', sub(rec, 93, 92 + channel), write('<c1Bc16I8I4I4', 'g', mode, id, token, tokens, waiting))
+  end
+end
