@@ -34,7 +34,6 @@ class clocked_courier final : public redis_store::courier {
   void send_to(std::size_t, const redis_store::packet& what, redis_store::reply_handler done) override {
     send(what, inline_work::never, std::move(done));
   }
-  void preload(std::vector<const redis_store::script*>) override {}
   void subscribe(std::string_view channel, redis_store::reply_handler done) override;
   void unsubscribe(std::string_view) override {}
   [[nodiscard]] redis_store::server_facts facts() const override { return facts_; }
