@@ -6,9 +6,8 @@ if answer[6] and answer[1] > 5 then
   local till = first[1] == me and first[4] or first[2]
   answer[6] = till and math.max(1, math.ceil((till - now) / 1000)) or 0
 end
-if torn then
-  --@ native_part_mend.lua
-end
+-- Something was missing: a number that cannot be right makes whoever comes next mend it.
+if torn then tombs = tombs + 1 end
 local head
 local late = latest + 86400000000 > kept
 if late then kept = latest + 90000000000 end

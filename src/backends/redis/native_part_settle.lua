@@ -28,6 +28,10 @@ if soonest < now then
     end
     if #waited > 0 then call('ZREM', line, unpack(waited)) end
   until #gone < 500
+  if torn then
+    torn = false
+    --@ native_part_mend.lua
+  end
   soonest = tonumber(call('ZRANGE', ends_of, 0, 0, 'WITHSCORES')[2]) or now
 end
 --@ native_part_serve.lua

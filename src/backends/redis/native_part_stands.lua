@@ -11,7 +11,9 @@ else
   end
   local token, since, mode, _, tokens = read('<I8I8BBI4', rec, 10)
   if state == 1 then
-    answer = {6 + mode, 0, 0, call('ZRANK', line, me) or 0, 0, 0}
+    local ahead = call('ZRANK', line, me)
+    torn = torn or not ahead
+    answer = ahead and {6 + mode, 0, 0, ahead, 0, 0} or {0}
   else
     if wish > 1 and mode == 0 then
       token = tok + 1
