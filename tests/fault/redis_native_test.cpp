@@ -33,12 +33,12 @@ struct heard final : backend_events {
 class redis_native : public ::testing::Test {
  protected:
   redis_native() {
-    layout_ = redis_store::make_native_layout({way_, events_, url_, real_time()}).value();
-    way_.deliver_to(*layout_);
-    layout_->begin();
+    layout = redis_store::make_native_layout({way, events, url, real_time()}).value();
+    way.deliver_to(*layout);
+    layout->begin();
     pass(0us);
   }
-  void pass(microseconds time) { way_.set_clock(now_ += time); }
+  void pass(microseconds time) { way.set_clock(now += time); }
 
   static claim writer(std::uint32_t n, std::string_view name = "x") {
     std::array<std::byte, 16> bytes{};
@@ -53,49 +53,49 @@ class redis_native : public ::testing::Test {
   }
   result<standing> enter(const claim& who, entry how = entry::queue) {
     result<standing> out = failure(errc::internal);
-    layout_->enter(who, how, inline_work::never, [&](result<standing> got) { out = std::move(got); });
+    layout->enter(who, how, inline_work::never, [&](result<standing> got) { out = std::move(got); });
     return out;
   }
   standings look(const std::vector<claim>& whom) {
     standings out;
-    layout_->look(whom, inline_work::never, [&](result<standings> got) { out = std::move(got).value(); });
+    layout->look(whom, inline_work::never, [&](result<standings> got) { out = std::move(got).value(); });
     return out;
   }
   kind look(const claim& who) { return look(std::vector{who}).at(0).value().is; }
   result<departure> leave(const claim& who, finality how = finality::answered) {
     result<departure> out = failure(errc::internal);
-    layout_->leave(who, how, inline_work::never, [&](result<departure> got) { out = std::move(got); });
+    layout->leave(who, how, inline_work::never, [&](result<departure> got) { out = std::move(got); });
     return out;
   }
   void say(std::initializer_list<std::string_view> words) {
-    way_.send(redis_store::packet(words), inline_work::never,
-              [](const result<redis_store::reply>& said) { EXPECT_TRUE(said) << said.error().message(); });
+    way.send(redis_store::packet(words), inline_work::never,
+             [](const result<redis_store::reply>& said) { EXPECT_TRUE(said) << said.error().message(); });
   }
-  std::int64_t time_to_live(char which) const { return server_.command({"PTTL", book_.key(which)}).number; }
+  std::int64_t time_to_live(char which) const { return server.command({"PTTL", book.key(which)}).number; }
 
-  const redis_server server_{{.users = {"mute on nopass ~* +@all resetchannels"}}};
-  const redis_native_book book_{server_, "x"};
-  microseconds now_{2'000'000'000'000'000};  // later than the real one, by which others take a lease for over
-  store_url url_{};
-  heard events_;
-  clocked_courier way_{server_};
-  std::unique_ptr<redis_store::layout> layout_;
+  const redis_server server{{.users = {"mute on nopass ~* +@all resetchannels"}}};
+  const redis_native_book book{server, "x"};
+  microseconds now{2'000'000'000'000'000};  // later than the real one, by which others take a lease for over
+  store_url url{};
+  heard events;
+  clocked_courier way{server};
+  std::unique_ptr<redis_store::layout> layout;
 };
 
 TEST_F(redis_native, a_lone_claim_is_one_key_and_a_crowd_is_folded_up_when_it_has_gone) {
   EXPECT_EQ(enter(writer(1))->is, kind::held);
-  EXPECT_EQ(book_.keys(), "b");
+  EXPECT_EQ(book.keys(), "b");
   EXPECT_EQ(enter(writer(2))->is, kind::waiting);
-  EXPECT_EQ(book_.keys(), "bcle");
+  EXPECT_EQ(book.keys(), "bcle");
   EXPECT_EQ(*leave(writer(1)), departure::released);
   EXPECT_EQ(*leave(writer(2)), departure::released);
-  EXPECT_EQ(book_.keys(), "b");
+  EXPECT_EQ(book.keys(), "b");
   EXPECT_EQ(*leave(writer(3), finality::final), departure::gone);
-  EXPECT_EQ(book_.keys(), "bce") << "that it must not come is remembered";
+  EXPECT_EQ(book.keys(), "bce") << "that it must not come is remembered";
   pass(61s);
   EXPECT_EQ(enter(writer(4))->is, kind::held);
   EXPECT_EQ(*leave(writer(4)), departure::released);
-  EXPECT_EQ(book_.keys(), "b");
+  EXPECT_EQ(book.keys(), "b");
 }
 
 TEST_F(redis_native, keys_outlive_the_claims_and_not_for_ever) {
@@ -122,7 +122,7 @@ TEST_F(redis_native, whichever_key_is_removed_the_name_can_be_locked_again) {
     SCOPED_TRACE(which);
     const auto before = enter(writer(1)).value().token;
     ASSERT_EQ(enter(writer(2))->is, kind::waiting);
-    server_.command({"DEL", book_.key(which)});
+    server.command({"DEL", book.key(which)});
     pass(1s);
     EXPECT_EQ(look(writer(1)), which == 'l' ? kind::held : kind::gone);
     EXPECT_EQ(look(writer(2)), kind::gone);
@@ -139,7 +139,7 @@ TEST_F(redis_native, whoever_is_removed_by_hand_is_gone_and_the_others_move_up) 
   ASSERT_EQ(enter(writer(1))->is, kind::held);
   ASSERT_EQ(enter(writer(2))->is, kind::waiting);
   ASSERT_EQ(enter(writer(3))->is, kind::waiting);
-  book_.remove_holders();
+  book.remove_holders();
   EXPECT_EQ(look(writer(3)), kind::waiting);
   EXPECT_EQ(look(writer(2)), kind::held);
   EXPECT_EQ(look(writer(1)), kind::gone);
@@ -156,9 +156,9 @@ TEST_F(redis_native, tokens_rise_also_when_the_servers_clock_steps_back) {
 }
 
 TEST_F(redis_native, a_key_that_is_something_else_is_said_and_is_in_no_others_way) {
-  server_.command({"SET", "ilk1:{text}:b", "hello"});
-  server_.command({"RPUSH", "ilk1:{list}:b", "hello"});
-  server_.command({"SET", "ilk1:{short}:b", "s"});
+  server.command({"SET", "ilk1:{text}:b", "hello"});
+  server.command({"RPUSH", "ilk1:{list}:b", "hello"});
+  server.command({"SET", "ilk1:{short}:b", "s"});
   for (const char* name : {"text", "list"}) {
     EXPECT_EQ(enter(writer(1, name)).error(), errc::unsupported) << name;
     EXPECT_EQ(leave(writer(1, name)).error(), errc::unsupported) << name;
@@ -169,7 +169,7 @@ TEST_F(redis_native, a_key_that_is_something_else_is_said_and_is_in_no_others_wa
   ASSERT_EQ(enter(writer(3, "crowd"))->is, kind::waiting);
   ASSERT_EQ(enter(writer(4, "broken"))->is, kind::held);
   ASSERT_EQ(enter(writer(5, "broken"))->is, kind::waiting);
-  server_.command({"SET", "ilk1:{broken}:c", "hello"});
+  server.command({"SET", "ilk1:{broken}:c", "hello"});
   const auto all = look({writer(1, "text"), writer(1, "good"), writer(1, "list"), writer(2, "crowd"),
                          writer(4, "broken"), writer(3, "crowd"), writer(1, "short"), writer(9, "nobody")});
   ASSERT_EQ(all.size(), 8U);
@@ -185,8 +185,8 @@ TEST_F(redis_native, a_channel_that_must_not_be_written_to_does_not_stop_a_relea
   ASSERT_EQ(enter(writer(2))->is, kind::waiting);
   say({"AUTH", "mute", "any"});
   EXPECT_EQ(*leave(writer(1)), departure::released);
-  way_.deliver_news();
-  EXPECT_TRUE(events_.grants.empty());
+  way.deliver_news();
+  EXPECT_TRUE(events.grants.empty());
   EXPECT_EQ(look(writer(2)), kind::held);
 }
 
@@ -195,7 +195,7 @@ TEST_F(redis_native, a_full_server_still_renews_and_releases_a_crowd) {
   ASSERT_EQ(enter(writer(2))->is, kind::waiting);
   ASSERT_EQ(enter(writer(1, "alone"))->is, kind::held);
   pass(1s);
-  server_.command({"CONFIG", "SET", "maxmemory", "1"});
+  server.command({"CONFIG", "SET", "maxmemory", "1"});
   EXPECT_EQ(enter(writer(1, "new")).error(), errc::unavailable);
   EXPECT_EQ(look(writer(1)), kind::held);
   EXPECT_EQ(look(writer(2)), kind::waiting);
@@ -212,8 +212,8 @@ TEST_F(redis_native, more_readers_than_are_let_in_at_once_come_in_one_operation_
   for (std::uint32_t i = 1; i <= readers; ++i) ASSERT_EQ(enter(reader(i))->is, kind::waiting);
   EXPECT_EQ(*leave(writer(0)), departure::released);
   EXPECT_EQ(look(reader(readers)), kind::held);
-  way_.deliver_news();
-  EXPECT_EQ(events_.grants.size(), readers - 1) << "all but the one that asked";
+  way.deliver_news();
+  EXPECT_EQ(events.grants.size(), readers - 1) << "all but the one that asked";
 }
 
 TEST_F(redis_native, thousands_that_ran_out_are_in_nobodys_way) {
@@ -222,14 +222,14 @@ TEST_F(redis_native, thousands_that_ran_out_are_in_nobodys_way) {
   pass(31s);
   EXPECT_EQ(enter(writer(2000), entry::attempt)->is, kind::held);
   EXPECT_EQ(*leave(writer(2000)), departure::released);
-  EXPECT_EQ(book_.keys(), "b");
+  EXPECT_EQ(book.keys(), "b");
 }
 
 TEST_F(redis_native, what_others_publish_is_not_believed_on_another_channel) {
   const std::string grant = "g" + std::string(1, '\0') + std::string(16, 's') + "\1" + std::string(7, '\0') + "\1" +
                             std::string(3, '\0') + std::string(4, '\0');
-  layout_->message("ilk1:c:somebody", grant);
-  EXPECT_TRUE(events_.grants.empty());
+  layout->message("ilk1:c:somebody", grant);
+  EXPECT_TRUE(events.grants.empty());
 }
 
 TEST(redis_native_deaf, who_may_not_listen_asks_often_instead) {
