@@ -152,6 +152,8 @@ claim_machine::step claim_machine::held_answered(instant sent, instant now, cons
         on_grid(sent + std::chrono::duration_cast<boot_clock::duration>(third * (0.9 + jitter / 5)), terms_.lease);
     return {.news = std::exchange(jeopardy_, false) ? say::recovered : say::renewed};
   }
+  // Asked while we waited, and overtaken by the push of our grant.
+  if (as.is == kind::waiting && sent <= held_since_) return asked_ ? step{} : ask_look(now);
   evicted_ = as.reason == standing::cause::evicted;
   return lose(now, evicted_ ? loss_reason::broken : loss_reason::store_reset,
               as.is == kind::waiting ? ask::leave : ask::nothing);

@@ -85,9 +85,14 @@ std::vector<fault_link::entered_claim> fault_link::entered() const {
   return entered_;
 }
 
-std::vector<claim_secret> fault_link::woken() const {
+std::vector<claim_secret> fault_link::granted() const {
   const std::lock_guard held(mutex_);
-  return woken_;
+  return granted_;
+}
+
+std::vector<claim_secret> fault_link::told_to_look() const {
+  const std::lock_guard held(mutex_);
+  return told_;
 }
 
 backend& fault_link::store() const {
@@ -120,9 +125,10 @@ void fault_link::note_enter(const claim& who) {
   entered_.push_back({std::string(who.name), who.secret, who.mode});
 }
 
-fault_link::pushes fault_link::note_push(const claim_secret* who) {
+fault_link::pushes fault_link::note_push(const claim_secret* granted_to, const claim_secret* told) {
   const std::lock_guard held(mutex_);
-  if (who != nullptr) woken_.push_back(*who);
+  if (granted_to != nullptr) granted_.push_back(*granted_to);
+  if (told != nullptr) told_.push_back(*told);
   return state_ == state::up && !closed_ ? pushes_ : pushes::drop;
 }
 

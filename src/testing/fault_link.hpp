@@ -58,7 +58,8 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
   };
   [[nodiscard]] std::vector<entered_claim> entered() const;
   /// Whom the store pushed a grant to, or told to look, dropped ones included.
-  [[nodiscard]] std::vector<claim_secret> woken() const;
+  [[nodiscard]] std::vector<claim_secret> granted() const;
+  [[nodiscard]] std::vector<claim_secret> told_to_look() const;
   /// The store's own backend, past all faults.
   [[nodiscard]] backend& store() const;
 
@@ -80,7 +81,7 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
   fate judge(request kind);
   [[nodiscard]] bool reply_vanishes() const;
   void note_enter(const claim& who);
-  pushes note_push(const claim_secret* woken);
+  pushes note_push(const claim_secret* granted_to, const claim_secret* told);
   void bury(unique_function<void()> never_called);
   void strand(unique_function<void()> fail);
   void hold_back(unique_function<void()> send);
@@ -97,7 +98,7 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
   bool closed_ = false;
   std::array<script, request_kinds> scripts_{};
   std::vector<entered_claim> entered_;
-  std::vector<claim_secret> woken_;
+  std::vector<claim_secret> granted_, told_;
   std::vector<unique_function<void()>> buried_;
   std::vector<unique_function<void()>> stranded_;  // called by heal()
   std::vector<unique_function<void()>> held_back_;

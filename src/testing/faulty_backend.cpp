@@ -18,7 +18,7 @@ class faulty_events final : public backend_events {
     for (int times = copies(&who); times > 0; --times) to_.granted(who, as);
   }
   void look_again(const claim_secret& who) noexcept override {
-    for (int times = copies(&who); times > 0; --times) to_.look_again(who);
+    for (int times = copies(nullptr, &who); times > 0; --times) to_.look_again(who);
   }
   void evicted(const claim_secret& who) noexcept override {
     for (int times = copies(nullptr); times > 0; --times) to_.evicted(who);
@@ -31,8 +31,8 @@ class faulty_events final : public backend_events {
   }
 
  private:
-  int copies(const claim_secret* woken) {
-    switch (link_->note_push(woken)) {
+  int copies(const claim_secret* granted_to, const claim_secret* told = nullptr) {
+    switch (link_->note_push(granted_to, told)) {
       case fault_link::pushes::drop: return 0;
       case fault_link::pushes::repeat: return 3;
       case fault_link::pushes::pass: break;

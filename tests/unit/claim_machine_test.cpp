@@ -85,6 +85,20 @@ TEST(claim_machine, a_push_grants_with_the_deadline_the_waiter_already_knew) {
   EXPECT_EQ(m.until(), known);
 }
 
+TEST(claim_machine, an_answer_that_was_overtaken_by_the_push_of_the_grant_is_no_loss) {
+  auto m = make();
+  m.start(t0, entry::queue);
+  m.answered(t0, t0 + 1ms, waiting());
+  const auto asked = m.due();
+  EXPECT_EQ(m.timer(asked).next, machine::ask::look);
+  EXPECT_EQ(m.granted(asked + 1ms, held()).news, machine::say::granted);
+  const auto next = m.answered(asked, asked + 2ms, waiting());
+  EXPECT_EQ(next.news, machine::say::nothing);
+  EXPECT_EQ(next.next, machine::ask::look) << "and whether it is so";
+  EXPECT_EQ(m.at(), machine::phase::held);
+  EXPECT_EQ(m.answered(asked + 2ms, asked + 3ms, waiting()).news, machine::say::lost) << "asked afterwards, it is";
+}
+
 TEST(claim_machine, a_push_too_close_to_the_end_is_renewed_before_it_is_believed) {
   auto m = make();
   m.start(t0, entry::queue);
