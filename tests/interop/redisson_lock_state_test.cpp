@@ -186,6 +186,21 @@ TEST_F(redisson_lock_state, what_interlock_keeps_beside_it_runs_out_by_itself) {
   for (const auto& key : keys.list) EXPECT_GT(left(key.text), 0) << key.text;
 }
 
+TEST_F(redisson_lock_state, a_server_without_memory_still_renews_and_releases) {
+  const auto lock = fresh_claim("orders", 20s), permits = testing::permit_claim("gate", 2, 3, 20s);
+  ASSERT_EQ(enter(db(), lock)->is, kind::held);
+  ASSERT_EQ(enter(db(), permits)->is, kind::held);
+  run({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_EQ(enter(db(), fresh_claim("more")).error(), errc::unavailable);
+  for (const auto& who : {lock, permits}) {
+    const auto renewed = look(db(), who);
+    ASSERT_TRUE(renewed) << renewed.error().message();
+    EXPECT_EQ(renewed->is, kind::held);
+    EXPECT_EQ(leave(db(), who).value(), departure::released);
+  }
+  EXPECT_EQ(content(), (state_map{{"gate", "3"}}));
+}
+
 class redisson_fenced_state : public redisson_table {
  protected:
   void SetUp() override { open("object=fenced"); }

@@ -191,6 +191,19 @@ TEST_F(redisson_rw_state, an_upgrade_that_waits_comes_through_when_redissons_rea
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s) << "it was noticed by the next renewal only";
 }
 
+TEST_F(redisson_rw_state, a_server_without_memory_still_renews_and_releases) {
+  for (const auto& who : {shared_claim("rw", 20s), fresh_claim("rw", 20s)}) {
+    run({"CONFIG", "SET", "maxmemory", "0"});
+    ASSERT_EQ(enter(db(), who)->is, kind::held);
+    run({"CONFIG", "SET", "maxmemory", "1"});
+    const auto renewed = look(db(), who);
+    ASSERT_TRUE(renewed) << renewed.error().message();
+    EXPECT_EQ(renewed->is, kind::held);
+    EXPECT_EQ(leave(db(), who).value(), departure::released);
+    EXPECT_EQ(content(), state_map{});
+  }
+}
+
 TEST_F(redisson_rw_state, a_lock_that_is_no_read_write_lock_is_not_entered) {
   state({{"HINCRBY", "rw", java, "1"}, {"PEXPIRE", "rw", "30000"}});
   const auto before = content();

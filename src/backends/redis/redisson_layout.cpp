@@ -84,6 +84,9 @@ void layout::describe(store_traits& traits) const {
   traits.permits = what != object::fair;  // Redisson's semaphores have no queue
   traits.push = true;
   traits.survey = true;
+  traits.caveat += what == object::fair
+                       ? "; Redisson's processes judge who still waits by their own hosts' clocks"
+                       : "; Redisson's processes judge by their own hosts' clocks when a semaphore's permit has ended";
 }
 
 void layout::enter(const claim& who, entry how, inline_work here, completion<standing> done) {

@@ -104,7 +104,7 @@ local function keep(c, mode)
   if mode == 's' then
     c.upgrading = redis.call('hget', c.book, 'up') == c.owner
     if c.upgrading and write_instead(c) then return 'x' end
-    redis.call('set', timeout_of(c, c.owner, 1), 1, 'px', c.lease)
+    redis.call('pexpire', timeout_of(c, c.owner, 1), c.lease)
   end
   live_for(c.lock, c.lease)
 end
