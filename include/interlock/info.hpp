@@ -66,6 +66,7 @@ struct store_traits {
   bool push{};                ///< waiters are woken, not polling
   bool shared{};              ///< shared mode
   bool survey{};              ///< can list holders and waiters
+  bool tokens{};              ///< grants carry fencing tokens
   std::string store{};        ///< "sqlite", "memory", ...
   std::string layout{};       ///< how locks are written there
   std::string caveat{};       ///< why it is not strict, in one sentence

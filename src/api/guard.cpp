@@ -53,7 +53,10 @@ subscription guard::on_change(std::function<void(lock_state)> call) const {
 
 fencing_token guard::token() const {
   if (!hold_) throw lock_error(failure(errc::invalid_argument, "an empty guard has no token"));
-  return fencing_token(hold_->token.load(std::memory_order_acquire));
+  const auto number = hold_->token.load(std::memory_order_acquire);
+  if (number == 0)
+    throw lock_error(failure(errc::unsupported, "the store of \"" + name() + "\" was told to make no tokens"));
+  return fencing_token(number);
 }
 
 std::string guard::sequencer() const {

@@ -39,7 +39,7 @@ result<grant> round_trip(const client& locks) {
   auto held = locks.attempt(probe, brief(locks));
   if (!held) return no_answer(held.error());
   if (auto done = held->release(); !done) return done.error();
-  return grant{held->token().value(), boot_clock::now() - before};
+  return grant{locks.traits().tokens ? held->token().value() : 0, boot_clock::now() - before};
 }
 
 // How long a waiter of another client takes to have it after a clean release.
@@ -101,7 +101,11 @@ void examine_grants(const client& first, const client& second, findings& out) {
   const bool slow = took > 100ms;
   out.push_back({slow ? verdict::warn : verdict::ok, "round trip", "lock and unlock in " + micros(took),
                  slow ? "a store this slow limits how often a lock can change hands" : ""});
-  look_at_tokens(one, two, out);
+  if (first.traits().tokens)
+    look_at_tokens(one, two, out);
+  else
+    out.push_back({verdict::warn, "token", "none: a late writer cannot be told from the present one",
+                   "let the store make tokens, unless nothing checks them"});
   if (&first == &second) return;  // inside one client no store is asked
   const auto passed = hand_over(first, second);
   if (!passed) {

@@ -37,6 +37,7 @@ constexpr handoff decide(const handoff_facts& f) noexcept {
   if (f.until - f.now < f.lease / 3) return handoff::give_back;
   const bool long_time = f.now - f.run_started >= longest_time;
   if (f.behind > 0 && (f.asked || f.run >= longest_run || long_time || f.tokens_left == 0)) return handoff::give_back;
+  if (f.asked && f.tokens_left == 0) return handoff::give_back;  // the store makes no more of them
   if (long_time || f.tokens_left == 0) return handoff::ask_first;
   return handoff::pass_on;
 }

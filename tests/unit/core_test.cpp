@@ -88,6 +88,14 @@ TEST(handoff, asks_the_store_every_fifty_milliseconds_and_gives_back_if_others_q
   EXPECT_EQ(decide(f), handoff::give_back);
 }
 
+TEST(handoff, gives_back_if_the_store_was_asked_for_tokens_and_makes_none) {
+  auto f = easy();
+  f.tokens_left = 0;
+  EXPECT_EQ(decide(f), handoff::ask_first);
+  f.asked = true;
+  EXPECT_EQ(decide(f), handoff::give_back);
+}
+
 TEST(handoff, never_passes_on_what_is_in_doubt_or_was_shown_around) {
   for (const auto spoil :
        {+[](handoff_facts& f) { f.jeopardy = true; }, +[](handoff_facts& f) { f.published = true; },

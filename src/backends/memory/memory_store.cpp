@@ -98,7 +98,8 @@ class memory_backend final : public backend {
     port_->origin = core::own_origin(environment.options.purpose);
     port_->events = &environment.events;
     traits_.guarantee = guarantee::strict;
-    traits_.convert = traits_.fifo = traits_.permits = traits_.push = traits_.shared = traits_.survey = true;
+    traits_.convert = traits_.fifo = traits_.permits = traits_.push = traits_.shared = true;
+    traits_.survey = traits_.tokens = true;
     traits_.store = "memory";
     traits_.layout = "book";
     traits_.caveat = "lives and dies with this process";

@@ -55,7 +55,8 @@ void native_layout::begin() {
 
 void native_layout::describe(store_traits& traits) const {
   traits.layout = "native";
-  traits.convert = traits.fifo = traits.permits = traits.push = traits.shared = traits.survey = true;
+  traits.convert = traits.fifo = traits.permits = traits.push = traits.shared = true;
+  traits.survey = traits.tokens = true;
   traits.tick = milliseconds{1};
 }
 

@@ -83,6 +83,7 @@ void layout::describe(store_traits& traits) const {
   traits.fifo = what == object::fair;
   traits.permits = what != object::fair;  // Redisson's semaphores have no queue
   traits.push = true;
+  traits.tokens = settings_.tokens != "none";
   traits.survey = true;
   traits.caveat += what == object::fair
                        ? "; Redisson's processes judge who still waits by their own hosts' clocks"

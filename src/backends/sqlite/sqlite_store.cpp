@@ -36,7 +36,7 @@ result<wishes> read_wishes(const backend_environment& environment) {
 store_traits traits_of_sqlite() {
   store_traits out;
   out.guarantee = guarantee::strict;
-  out.convert = out.fifo = out.permits = out.push = out.shared = out.survey = true;
+  out.convert = out.fifo = out.permits = out.push = out.shared = out.survey = out.tokens = true;
   out.store = "sqlite";
   out.layout = "book";
   out.lease_min = milliseconds{10};

@@ -29,13 +29,15 @@ struct task {
   std::future<T> result;
 };
 
-task<fencing_token> hold_twice(client locks) {
+task<bool> hold_twice(client locks) {
   auto first = co_await locks.async_acquire("orders/42", {.wait = 20s});
-  const auto before = first.token();
+  const bool held_first = first.valid();
   co_await first.async_release();
   auto second = co_await locks.async_acquire("orders/42", {.wait = 20s});
-  EXPECT_GT(second.token(), before);
-  co_return second.token();
+  if (locks.traits().tokens) {
+    EXPECT_GT(second.token(), first.token());
+  }
+  co_return held_first&& second.valid();
 }
 
 task<errc> try_it(client locks, std::string name) {
@@ -94,13 +96,13 @@ class runner {
 
 TEST_P(coroutines, a_coroutine_holds_releases_and_holds_again) {
   auto done = hold_twice(store->connect());
-  EXPECT_GT(done.result.get().value(), 0U);
+  EXPECT_TRUE(done.result.get());
   EXPECT_TRUE(becomes_free("orders/42"));
 }
 
 TEST_P(coroutines, many_coroutines_on_one_name_take_turns) {
   const auto locks = store->connect();
-  std::vector<task<fencing_token>> all;
+  std::vector<task<bool>> all;
   for (int i = 0; i < 10; ++i) all.push_back(hold_twice(locks));
   for (auto& one : all) EXPECT_NO_THROW(one.result.get());
   EXPECT_TRUE(becomes_free("orders/42"));

@@ -14,6 +14,7 @@ TEST_P(onlookers, a_store_that_cannot_list_refuses_to) {
 
 TEST_P(onlookers, a_survey_tells_who_holds_who_waits_and_since_when) {
   INTERLOCK_NEEDS(survey);
+  INTERLOCK_NEEDS(tokens);  // told to make none, a store may write nothing about a holder but the claim itself
   const auto first = store->connect({.purpose = "nightly report"}), second = store->connect({.purpose = "by hand"});
   const auto held = first.acquire("orders/42", {.lease = 20s});
   queue_of_waiters line(*store, "orders/42");
@@ -101,6 +102,7 @@ TEST_P(onlookers, looking_changes_nothing) {
 }
 
 TEST_P(onlookers, a_sequencer_is_good_while_its_grant_stands) {
+  INTERLOCK_NEEDS(tokens);
   const auto first = store->connect(), server = store->connect();
   auto held = first.acquire("orders/42");
   const auto sequencer = held.sequencer();
@@ -113,6 +115,7 @@ TEST_P(onlookers, a_sequencer_is_good_while_its_grant_stands) {
 }
 
 TEST_P(onlookers, a_sequencer_is_exact_also_when_the_process_has_others_waiting) {
+  INTERLOCK_NEEDS(tokens);
   const auto locks = store->connect(), server = store->connect();
   auto held = locks.acquire("orders/42");
   auto behind = locks.async_acquire("orders/42");
@@ -125,6 +128,7 @@ TEST_P(onlookers, a_sequencer_is_exact_also_when_the_process_has_others_waiting)
 }
 
 TEST_P(onlookers, a_sequencer_of_a_lost_grant_is_bad) {
+  INTERLOCK_NEEDS(tokens);
   const auto locks = store->connect(), server = store->connect();
   const auto held = locks.acquire("orders/42");
   const auto sequencer = held.sequencer();
@@ -133,6 +137,7 @@ TEST_P(onlookers, a_sequencer_of_a_lost_grant_is_bad) {
 }
 
 TEST_P(onlookers, sequencers_of_readers_are_good_while_they_read) {
+  INTERLOCK_NEEDS(tokens);
   INTERLOCK_NEEDS(shared);
   const auto server = store->connect();
   auto reads = store->connect().acquire("orders/42", {.mode = lock_mode::shared});

@@ -13,7 +13,9 @@ TEST_P(reentry, the_same_owner_gets_the_same_token_and_frees_at_the_last_release
   auto outer = locks.acquire("orders/42", {.owner = me});
   auto inner = locks.attempt("orders/42", {.owner = me, .wait = 0ms});
   ASSERT_TRUE(inner) << inner.error().message();
-  EXPECT_EQ(inner->token(), outer.token());
+  if (store->traits().tokens) {
+    EXPECT_EQ(inner->token(), outer.token());
+  }
   EXPECT_TRUE(outer.release());
   EXPECT_TRUE(inner->valid());
   EXPECT_TRUE(store->peek("orders/42")) << "freed at the last release only";
@@ -48,7 +50,7 @@ TEST_P(reentry, after_a_loss_every_level_says_lost_and_the_owner_can_begin_anew)
   EXPECT_EQ(inner.release().error(), errc::lost);
   EXPECT_EQ(outer.release().error(), errc::lost);
   const auto again = locks.acquire("orders/42", {.owner = me});
-  EXPECT_GT(again.token(), outer.token());
+  EXPECT_TRUE(newer(again, outer));
 }
 
 TEST_P(reentry, a_recursive_mutex_counts_its_depth_for_the_thread_that_owns_it) {
@@ -56,11 +58,11 @@ TEST_P(reentry, a_recursive_mutex_counts_its_depth_for_the_thread_that_owns_it) 
   recursive_mutex orders{locks, "orders/42"};
   EXPECT_EQ(orders.depth(), 0U);
   orders.lock();
-  const auto token = orders.hold().token();
+  const auto id = orders.hold().id();
   {
     const std::scoped_lock again{orders};
     EXPECT_EQ(orders.depth(), 2U);
-    EXPECT_EQ(orders.hold().token(), token);
+    EXPECT_EQ(orders.hold().id(), id);
     std::jthread([&] { EXPECT_FALSE(orders.try_lock()) << "another thread is another owner"; }).join();
   }
   EXPECT_EQ(orders.depth(), 1U);

@@ -5,7 +5,23 @@ namespace interlock::inline v1::testing {
 
 INTERLOCK_SUITE(tokens);
 
+TEST_P(tokens, a_store_that_makes_none_says_so) {
+  if (store->traits().tokens) GTEST_SKIP() << "it makes tokens";
+  const auto held = store->connect().acquire("orders/42");
+  const auto refused = [](auto ask) {
+    try {
+      ask();
+    } catch (const lock_error& error) {
+      return error.why().kind();
+    }
+    return errc{};
+  };
+  EXPECT_EQ(refused([&] { static_cast<void>(held.token()); }), errc::unsupported);
+  EXPECT_EQ(refused([&] { static_cast<void>(held.sequencer()); }), errc::unsupported);
+}
+
 TEST_P(tokens, a_token_is_never_zero_and_fits_a_signed_64_bit_column) {
+  INTERLOCK_NEEDS(tokens);
   const auto locks = store->connect();
   const auto held = locks.acquire("orders/42");
   EXPECT_GE(held.token().value(), 1U);
@@ -13,6 +29,7 @@ TEST_P(tokens, a_token_is_never_zero_and_fits_a_signed_64_bit_column) {
 }
 
 TEST_P(tokens, a_token_can_be_read_after_release_and_after_loss) {
+  INTERLOCK_NEEDS(tokens);
   const auto locks = store->connect();
   auto released = locks.acquire("orders/1");
   const auto token = released.token();
@@ -27,6 +44,7 @@ TEST_P(tokens, a_token_can_be_read_after_release_and_after_loss) {
 }
 
 TEST_P(tokens, tokens_rise_over_release_by_the_same_and_by_other_clients) {
+  INTERLOCK_NEEDS(tokens);
   const auto first = store->connect(), second = store->connect();
   fencing_token last{0};
   for (int round = 0; round < 6; ++round) {
@@ -38,6 +56,7 @@ TEST_P(tokens, tokens_rise_over_release_by_the_same_and_by_other_clients) {
 }
 
 TEST_P(tokens, tokens_rise_when_one_thread_hands_over_to_another_of_its_process) {
+  INTERLOCK_NEEDS(tokens);
   const auto locks = store->connect();
   auto held = locks.acquire("orders/42");
   std::vector<pending<guard>> line;
@@ -54,6 +73,7 @@ TEST_P(tokens, tokens_rise_when_one_thread_hands_over_to_another_of_its_process)
 }
 
 TEST_P(tokens, tokens_rise_over_expiry) {
+  INTERLOCK_NEEDS(tokens);
   auto dead = store->join();
   const auto next = store->connect();
   const auto lost = dead.locks.acquire("orders/42", {.lease = store->short_lease()});
@@ -62,6 +82,7 @@ TEST_P(tokens, tokens_rise_over_expiry) {
 }
 
 TEST_P(tokens, tokens_rise_over_theft) {
+  INTERLOCK_NEEDS(tokens);
   const auto first = store->connect(), second = store->connect();
   const auto robbed = first.acquire("orders/42");
   store->steal("orders/42");
@@ -69,6 +90,7 @@ TEST_P(tokens, tokens_rise_over_theft) {
 }
 
 TEST_P(tokens, tokens_rise_over_eviction) {
+  INTERLOCK_NEEDS(tokens);
   INTERLOCK_NEEDS(survey);
   const auto first = store->connect(), second = store->connect();
   const auto broken = first.acquire("orders/42");
@@ -77,6 +99,7 @@ TEST_P(tokens, tokens_rise_over_eviction) {
 }
 
 TEST_P(tokens, tokens_rise_over_a_reconnection_and_when_every_client_has_gone) {
+  INTERLOCK_NEEDS(tokens);
   fencing_token last{0};
   for (int round = 0; round < 3; ++round) {
     const auto locks = store->connect();
@@ -88,6 +111,7 @@ TEST_P(tokens, tokens_rise_over_a_reconnection_and_when_every_client_has_gone) {
 }
 
 TEST_P(tokens, shared_grants_carry_the_token_of_the_last_writer) {
+  INTERLOCK_NEEDS(tokens);
   INTERLOCK_NEEDS(shared);
   const auto first = store->connect(), second = store->connect();
   auto writer = first.acquire("orders/42");
@@ -100,6 +124,7 @@ TEST_P(tokens, shared_grants_carry_the_token_of_the_last_writer) {
 }
 
 TEST_P(tokens, permits_of_one_semaphore_have_tokens_and_ids_of_their_own) {
+  INTERLOCK_NEEDS(tokens);
   INTERLOCK_NEEDS(permits);
   const auto first = store->connect(), second = store->connect();
   const semaphore here(first, "gate", 3), there(second, "gate", 3);
@@ -112,6 +137,7 @@ TEST_P(tokens, permits_of_one_semaphore_have_tokens_and_ids_of_their_own) {
 }
 
 TEST_P(tokens, a_fence_that_has_seen_the_new_holder_refuses_the_old_one) {
+  INTERLOCK_NEEDS(tokens);
   auto dead = store->join();
   const auto next = store->connect();
   fence resource;

@@ -185,6 +185,7 @@ TEST_P(waist, a_release_pushes_the_grant_to_the_next_and_to_nobody_else) {
 }
 
 TEST_P(waist, reserved_tokens_are_nobody_elses) {
+  INTERLOCK_NEEDS(tokens);
   auto many = fresh_claim("x");
   many.tokens = 16;
   const auto first = enter(db(), many).value();
