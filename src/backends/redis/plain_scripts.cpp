@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "backends/redis/plain_scripts.hpp"
+
+#include "backends/redis/plain_enter.lua.hpp"
+#include "backends/redis/plain_evict.lua.hpp"
+#include "backends/redis/plain_leave.lua.hpp"
+#include "backends/redis/plain_look.lua.hpp"
+#include "backends/redis/plain_show.lua.hpp"
+#include "backends/redis/plain_sweep.lua.hpp"
+#include "core/claim_book.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace interlock::inline v1::redis_store {
+
+const plain_scripts& all_plain_scripts() {
+  static const plain_scripts all{script(embedded::redis_plain_enter_lua), script(embedded::redis_plain_look_lua),
+                                 script(embedded::redis_plain_leave_lua), script(embedded::redis_plain_show_lua),
+                                 script(embedded::redis_plain_evict_lua), script(embedded::redis_plain_sweep_lua)};
+  return all;
+}
+
+milliseconds companion_life(milliseconds lease) noexcept {
+  return std::max<milliseconds>(std::chrono::hours{24}, lease + core::tomb_time);
+}
+
+}  // namespace interlock::inline v1::redis_store
