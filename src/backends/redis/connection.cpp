@@ -264,10 +264,12 @@ void connection::attend() noexcept {
 
 // ---- deadlines
 
-// [mutex_] One timer for all requests: the oldest one is answered first.
+// [mutex_] One timer for all requests: the oldest one is answered first. That of connecting is later than the first
+// request's: it does not count any more.
 void connection::watch_deadline() {
-  if (std::exchange(deadline_set_, true)) return;
   const auto due = (is_up() ? out_.front().sent + settings_.timeout : give_up_) + milliseconds{1};
+  if (deadline_at_ <= due) return;
+  deadline_at_ = due;
   loop_.call_at(due, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->deadline();
   });
@@ -278,8 +280,8 @@ void connection::deadline() noexcept {
   const auto now = time_.now();
   {
     const std::lock_guard lock(mutex_);
-    deadline_set_ = false;
-    if (state_.load() == state::dead) return;
+    if (state_.load() == state::dead || now < deadline_at_) return;
+    deadline_at_ = instant::max();
     overdue = is_up() ? !out_.empty() && now >= out_.front().sent + settings_.timeout : now >= give_up_;
     if (!overdue) {
       if (!is_up() || !out_.empty()) watch_deadline();

@@ -168,7 +168,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   unsigned watched_ = 0;              // what the gate lets through
   bool corked_ = false;               // replies are being handled: what they make us send goes out together afterwards
   bool flush_posted_ = false;
-  bool deadline_set_ = false;
+  instant deadline_at_ = instant::max();  // when the timer in force fires
   bool listening_ = false;  // has subscribed to something
   bool borrowed_ = false;
   bool attending_ = false;  // a look after the gate is due
