@@ -104,6 +104,11 @@ void tcp_proxy::cut() { roads(road::cut, road::cut); }
 void tcp_proxy::cut_to_server() { roads(road::cut, road::open); }
 void tcp_proxy::cut_to_client() { roads(road::open, road::cut); }
 void tcp_proxy::hold() { roads(road::held, road::held); }
+void tcp_proxy::strand() {
+  on_thread([this] {
+    for (auto& one : links_) one.stranded = true;
+  });
+}
 void tcp_proxy::heal() { roads(road::open, road::open); }
 
 void tcp_proxy::roads(road to_server, road to_client) {
@@ -118,6 +123,7 @@ void tcp_proxy::roads(road to_server, road to_client) {
     to_server_ = to_server;
     to_client_ = to_client;
     for (auto& one : links_) {
+      if (to_server == road::open) one.stranded = false;
       const bool up_broken = becomes(one.up, to_server), down_broken = becomes(one.down, to_client);
       if (up_broken || down_broken) finish(one, true);
     }
@@ -176,7 +182,7 @@ std::vector<pollfd> tcp_proxy::interests() const {
   };
   for (const auto& one : links_) {
     add(one.up, blocked(one.down, to_client_));
-    add(one.down, blocked(one.up, to_server_));
+    add(one.down, blocked(one.up, up_road(one)));
   }
   return out;
 }
@@ -189,7 +195,7 @@ void tcp_proxy::wait(std::vector<pollfd>& what) const {
     left = std::min<std::chrono::nanoseconds>(left, along.queue.front().due - now);
   };
   for (const auto& one : links_) {
-    consider(one.up, to_server_);
+    consider(one.up, up_road(one));
     consider(one.down, to_client_);
   }
   const timespec time{left / 1s, (left % 1s).count()};
@@ -214,9 +220,9 @@ void tcp_proxy::accept_all() {
 }
 
 void tcp_proxy::serve(link& one) {
-  if (!one.over) take(one, one.up, to_server_);
+  if (!one.over) take(one, one.up, up_road(one));
   if (!one.over) take(one, one.down, to_client_);
-  if (!one.over) give(one, one.up, to_server_);
+  if (!one.over) give(one, one.up, up_road(one));
   if (!one.over) give(one, one.down, to_client_);
 }
 

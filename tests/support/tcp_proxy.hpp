@@ -41,6 +41,9 @@ class tcp_proxy {
   void cut_to_client();  ///< requests still arrive
   /// Nothing arrives for now, but nothing is gone: heal() delivers it late, as a network does that comes back in time.
   void hold();
+  /// What clients send on connections that are open now is held back, also after they have closed them; others go on.
+  /// heal() delivers it, late, as a network does that has found another way.
+  void strand();
   /// Bytes flow again. Connections that have lost some are reset: no network leaves a hole in a stream.
   void heal();
   /// All connections, by RST to both sides.
@@ -77,6 +80,7 @@ class tcp_proxy {
     way up, down;  // to the server, to the client
     bool server_spoke_last = true;
     bool reply_is_doomed = false;
+    bool stranded = false;
     bool over = false;
   };
 
@@ -93,6 +97,7 @@ class tcp_proxy {
   bool take_reply(link& one, std::size_t bytes);
   void give(link& one, way& along, road how);
   void roads(road to_server, road to_client);
+  [[nodiscard]] road up_road(const link& one) const { return one.stranded ? road::held : to_server_; }
   static void finish(link& one, bool hard);
 
   reserved_port port_;

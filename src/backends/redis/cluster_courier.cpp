@@ -56,6 +56,7 @@ cluster_courier::pointer cluster_courier::connect_to(const endpoint& where) {
     auto& at = nodes_[key_of(where)];
     if (at.link) return at.link;
     made = at.link = std::make_shared<connection>(where, settings_, loop_, time_, *this);
+    made->follow(at.forerunners);
   }
   made->open();
   return made;
@@ -73,6 +74,7 @@ void cluster_courier::up(connection& which, const server_facts& found) noexcept 
     another = again && (found.run_id.empty() || found.run_id != at.run_id);
     at.is_up = true;
     at.attempts = 0;
+    at.forerunners.add(found);
     at.run_id = found.run_id.empty() ? "unknown" : found.run_id;
     waiting.swap(at.waiting);
     facts_ = found;

@@ -60,6 +60,7 @@ class cluster_courier final : public courier,
   };
   struct node {
     pointer link;
+    connection::forerunners forerunners;
     std::string run_id;
     unsigned attempts = 0;
     bool is_up = false;

@@ -72,6 +72,20 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   /// Begins to connect; up() or down() follows.
   void open();
+  /// Connections of ours to the same server that broke, as far as it is known. What they were sent may still lie in the
+  /// server's buffers, and must not be carried out behind what is sent from now on: so it is told to end them first.
+  class forerunners {
+   public:
+    void add(const server_facts& was_up);
+    [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+    [[nodiscard]] const std::vector<std::int64_t>& clients() const noexcept { return clients_; }
+
+   private:
+    std::string run_id_;
+    std::vector<std::int64_t> clients_;
+  };
+  /// To be said before open().
+  void follow(const forerunners& whom) { forerunners_ = whom; }
   /// Fails what is under way. Neither the owner nor a handler is called after this returned, unless by this very
   /// thread.
   void close() noexcept;
@@ -120,6 +134,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void greeted(const result<reply>& hello);
   void check_role(const result<reply>& info);
   void learn(const result<reply>& info);
+  void end_forerunners();
   static bool is_too_old(std::string_view error);
   [[nodiscard]] failure replica_failure() const;
 
@@ -150,6 +165,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::size_t next_address_ = 0;
   std::string last_wrong_;  // why the last one failed
   bool old_ = false;        // it does not know HELLO
+  forerunners forerunners_;
   reply_parser parser_;
   std::vector<char> in_;
   std::size_t in_used_ = 0;

@@ -244,13 +244,19 @@ void connection::greeted(const result<reply>& hello) {
       if (name == "version") facts_.version = value;
       if (name == "mode") facts_.mode = value;
       if (name == "role") role = value;
+      if (name == "id") facts_.client = (*hello)[i + 1].number();
     }
   }
   if (settings_.database != 0)
     say(packet({"SELECT", std::to_string(settings_.database)}), [this](const result<reply>& got) {
       if (!got) drop(failure(errc::invalid_argument, where_.shown() + ": " + got.error().message()), true);
     });
-  if (!three) say(packet({"INFO", "replication"}), [this](const result<reply>& got) { check_role(got); });
+  if (!three) {
+    say(packet({"INFO", "replication"}), [this](const result<reply>& got) { check_role(got); });
+    say(packet({"CLIENT", "ID"}), [this](const result<reply>& got) {
+      if (got) facts_.client = got->number();
+    });
+  }
   say(packet({"INFO", "server"}), [this](const result<reply>& got) { learn(got); });
   if (!role.empty() && role != "master" && !settings_.replica_is_fine) return drop(replica_failure(), true);
 }
@@ -268,6 +274,23 @@ void connection::check_role(const result<reply>& info) {
   if (info && info_field(info->text(), "role") == "slave" && !settings_.replica_is_fine) drop(replica_failure(), true);
 }
 
+// [mutex_] Before anybody can send anything. Numbers are only unique in one run of the server: after a restart they
+// would be strangers'. Who may not do this relies on what scripts remember.
+void connection::end_forerunners() {
+  if (facts_.run_id.empty() || facts_.run_id != forerunners_.run_id()) return;
+  for (const auto client : forerunners_.clients())
+    out_.push({.sent = time_.now()}, packet({"CLIENT", "KILL", "ID", std::to_string(client)}).bytes(),
+              [](const result<reply>&) {});
+}
+
+void connection::forerunners::add(const server_facts& was_up) {
+  constexpr std::size_t most = 4;  // more break one after another only if none of them was of any use
+  if (was_up.run_id != run_id_) clients_.clear();
+  run_id_ = was_up.run_id;
+  if (was_up.client != 0) clients_.push_back(was_up.client);
+  if (clients_.size() > most) clients_.erase(clients_.begin());
+}
+
 // [reading_]
 void connection::learn(const result<reply>& info) {
   if (state_.load() == state::dead) return;
@@ -282,6 +305,7 @@ void connection::learn(const result<reply>& info) {
     facts_.version_number = version_number(facts_.version);
     facts_.sharded_pubsub = facts_.version_number >= 70000;
     found = facts_;
+    end_forerunners();
     state_.store(state::up, std::memory_order_release);
   }
   if (!muted_.load()) owner_.up(*this, found);

@@ -22,10 +22,11 @@ using reply_handler = unique_function<void(result<reply>), 12>;
 
 /// What was found out about the server when connecting.
 struct server_facts {
-  std::string version{};   // "7.0.15"
-  int version_number = 0;  // 70015; 0: not said
-  std::string run_id{};    // changes with every restart; empty: not allowed to ask
-  std::string mode{};      // "standalone", "cluster", "sentinel"
+  std::string version{};    // "7.0.15"
+  int version_number = 0;   // 70015; 0: not said
+  std::string run_id{};     // changes with every restart; empty: not allowed to ask
+  std::int64_t client = 0;  // what the server calls this connection; never given twice in one run
+  std::string mode{};       // "standalone", "cluster", "sentinel"
   bool resp3 = false;
   bool sharded_pubsub = false;
 };

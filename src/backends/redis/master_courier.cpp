@@ -46,6 +46,7 @@ void master_courier::found(const result<endpoint>& where) {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     next = talk_ = std::make_shared<connection>(*where, settings_, loop_, time_, *this);
+    next->follow(forerunners_);
   }
   next->open();
 }
@@ -60,6 +61,7 @@ void master_courier::up(connection& which, const server_facts& found) noexcept {
       first = !std::exchange(was_up_, true);
       another = !first && (found.run_id.empty() || found.run_id != facts_.run_id || which.where() != where_);
       facts_ = found;
+      forerunners_.add(found);
       where_ = which.where();
       attempts_ = 0;
       if (!found.resp3) ears = listen_ = std::make_shared<connection>(where_, settings_, loop_, time_, *this);

@@ -73,6 +73,7 @@ class master_courier final : public courier,
   pointer lent_;
   subscriptions channels_;
   server_facts facts_;
+  connection::forerunners forerunners_;
   endpoint where_;
   unsigned attempts_ = 0;
   bool was_up_ = false;
