@@ -94,7 +94,7 @@ struct claim_info {
   std::string host{}, program{}, purpose{};
   std::int64_t pid{};
   milliseconds age{};         ///< since it was granted, or since it queued
-  milliseconds lease_left{};  ///< until the store would end it without renewal
+  milliseconds lease_left{};  ///< until the store would end it without renewal; max(): never, another library's doing
 };
 
 /// Who has a lock and who waits for it. Already old when you read it.

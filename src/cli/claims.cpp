@@ -17,7 +17,8 @@ void write_claims(json_writer& out, const lock_info& lock, const std::vector<cla
     claim.token ? out.text(to_string(*claim.token)) : out.null();
     out.key("host").text(claim.host).key("pid").number(claim.pid).key("program").text(claim.program);
     out.key("purpose").text(claim.purpose);
-    out.key("age_ms").number(claim.age.count()).key("lease_left_ms").number(claim.lease_left.count());
+    out.key("age_ms").number(claim.age.count()).key("lease_left_ms");
+    claim.lease_left == milliseconds::max() ? out.null() : out.number(claim.lease_left.count());
     out.end_object();
   }
   out.end_array();

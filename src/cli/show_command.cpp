@@ -17,6 +17,7 @@ std::string line(const lock_info& lock, const claim_info& claim, bool holding) {
   if (lock.limit > 1) out += " " + std::to_string(claim.permits) + "/" + std::to_string(lock.limit);
   out += "  " + who(claim) + "  for " + spoken(claim.age);
   if (claim.token) out += ", token " + to_string(*claim.token);
+  if (claim.lease_left == milliseconds::max()) return out + ", without a lease: it ends when it is released\n";
   return out + ", lease ends in " + spoken(claim.lease_left) + " unless renewed\n";
 }
 
