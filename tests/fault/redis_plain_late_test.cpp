@@ -23,45 +23,45 @@ using test_support::eventually;
 class redis_plain_late : public ::testing::Test {
  protected:
   void begin(const std::string& query, const test_support::redis_options& options = {}) {
-    server_.emplace(options);
-    between_.emplace(server_->port());
-    locks_.emplace(server_->url_at(between_->port(), query + "&timeout=300ms"));
-    EXPECT_TRUE(locks_->acquire("warm").release());
-    const auto before = between_->seen();
-    between_->strand();
-    auto held = locks_->acquire("orders", {.lease = 2s});  // the first request was given up, a second one answered
-    EXPECT_GT(between_->seen().connections, before.connections);
+    server.emplace(options);
+    between.emplace(server->port());
+    locks.emplace(server->url_at(between->port(), query + "&timeout=300ms"));
+    EXPECT_TRUE(locks->acquire("warm").release());
+    const auto before = between->seen();
+    between->strand();
+    auto held = locks->acquire("orders", {.lease = 2s});  // the first request was given up, a second one answered
+    EXPECT_GT(between->seen().connections, before.connections);
     EXPECT_TRUE(held.release());
     EXPECT_FALSE(there());
-    between_->heal();
-    EXPECT_TRUE(eventually([&] { return between_->seen().open == before.open; })) << "the old connections end";
+    between->heal();
+    EXPECT_TRUE(eventually([&] { return between->seen().open == before.open; })) << "the old connections end";
   }
-  [[nodiscard]] bool there() const { return server_->command({"EXISTS", "orders"}) == 1; }
+  [[nodiscard]] bool there() const { return server->command({"EXISTS", "orders"}) == 1; }
 
-  std::optional<test_support::redis_server> server_;
-  std::optional<test_support::tcp_proxy> between_;
-  std::optional<client> locks_;
-  const test_support::redis_options no_kill_{.users = {"default on nopass ~* &* +@all -client|kill"}};
+  std::optional<test_support::redis_server> server;
+  std::optional<test_support::tcp_proxy> between;
+  std::optional<client> locks;
+  const test_support::redis_options no_kill{.users = {"default on nopass ~* &* +@all -client|kill"}};
 };
 
 // SET asks for no tombstones: the server is told to end the old connection before it hears anything on the new one.
 TEST_F(redis_plain_late, a_bare_set_on_a_broken_connection_does_not_happen_behind_its_undoing) {
   for (const char* const protocol : {"3", "2"}) {
-    locks_.reset();
+    locks.reset();
     begin(std::string("layout=plain&token=none&protocol=") + protocol);
     EXPECT_FALSE(there()) << "a lock that nobody has";
   }
 }
 
 TEST_F(redis_plain_late, with_tokens_no_right_to_end_connections_is_needed) {
-  begin("layout=plain", no_kill_);
+  begin("layout=plain", no_kill);
   EXPECT_FALSE(there()) << "a lock that nobody has";
 }
 
 TEST_F(redis_plain_late, without_that_right_and_without_tokens_nobody_has_it_for_a_lease_at_most) {
-  begin("layout=plain&token=none", no_kill_);
+  begin("layout=plain&token=none", no_kill);
   EXPECT_TRUE(there()) << "if not, the first test shows nothing";
-  EXPECT_TRUE(locks_->acquire("orders", {.wait = 20s}).release());
+  EXPECT_TRUE(locks->acquire("orders", {.wait = 20s}).release());
 }
 
 }  // namespace

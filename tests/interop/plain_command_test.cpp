@@ -20,7 +20,7 @@ class plain_command : public ::testing::Test {
     std::string text{};
   };
   outcome run(const std::vector<std::string>& words) const {
-    std::vector<std::string> all{"INTERLOCK_STORE=" + server_.url("layout=plain"), INTERLOCK_COMMAND};
+    std::vector<std::string> all{"INTERLOCK_STORE=" + server.url("layout=plain"), INTERLOCK_COMMAND};
     all.insert(all.end(), words.begin(), words.end());
     test_support::agent one("/usr/bin/env", all);
     outcome out;
@@ -29,11 +29,11 @@ class plain_command : public ::testing::Test {
     return out;
   }
 
-  test_support::redis_server server_;
+  test_support::redis_server server;
 };
 
 TEST_F(plain_command, a_stranger_is_shown_and_broken_by_force_only) {
-  server_.command({"SET", "orders", "somebody"});
+  server.command({"SET", "orders", "somebody"});
   const auto shown = run({"show", "orders"});
   EXPECT_EQ(shown.status, 0);
   EXPECT_NE(shown.text.find("another library"), std::string::npos) << shown.text;
@@ -44,16 +44,16 @@ TEST_F(plain_command, a_stranger_is_shown_and_broken_by_force_only) {
   const auto at = shown.text.find("holds  ") + 7;
   const auto handle = shown.text.substr(at, 32);
   EXPECT_NE(run({"break", "orders", "--handle", handle}).status, 0);
-  EXPECT_EQ(server_.command({"GET", "orders"}), "somebody");
+  EXPECT_EQ(server.command({"GET", "orders"}), "somebody");
   EXPECT_EQ(run({"break", "orders", "--force", "--handle", handle}).status, 0);
-  EXPECT_EQ(server_.command({"EXISTS", "orders"}), 0);
+  EXPECT_EQ(server.command({"EXISTS", "orders"}), 0);
 }
 
 TEST_F(plain_command, a_command_runs_under_a_lock_that_others_see) {
   const auto ran = run({"run", "orders", "--", "/bin/sh", "-c", "echo token $INTERLOCK_TOKEN"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_TRUE(ran.text.starts_with("token 1")) << ran.text;
-  server_.command({"SET", "orders", "somebody", "PX", "60000"});
+  server.command({"SET", "orders", "somebody", "PX", "60000"});
   EXPECT_NE(run({"try", "orders", "--", "/bin/true"}).status, 0);
 }
 

@@ -26,17 +26,17 @@ class plain_peers : public ::testing::TestWithParam<peer_library> {
   }
 
   [[nodiscard]] const peer_library& peer() const { return GetParam(); }
-  [[nodiscard]] std::string url() const { return server_.url("layout=plain"); }
+  [[nodiscard]] std::string url() const { return server.url("layout=plain"); }
   /// The peer's process, asking for the lock.
   agent theirs(const std::string& verb, milliseconds ttl, const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> arguments{server_.socket(), "orders", std::to_string(ttl.count())};
+    std::vector<std::string> arguments{server.socket(), "orders", std::to_string(ttl.count())};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return peer().start(verb, arguments);
   }
   agent ours(milliseconds lease) const { return agent({"hold", url(), "orders", std::to_string(lease.count())}); }
-  [[nodiscard]] milliseconds time_left() const { return milliseconds{server_.command({"PTTL", "orders"}).number}; }
+  [[nodiscard]] milliseconds time_left() const { return milliseconds{server.command({"PTTL", "orders"}).number}; }
 
-  test_support::redis_server server_;
+  test_support::redis_server server;
 };
 
 TEST_P(plain_peers, nobody_loses_an_update_when_both_sides_count) {
@@ -142,7 +142,7 @@ TEST_P(plain_peers, their_late_release_does_not_take_it_from_us) {
   they.say("release");
   they.after("");
   EXPECT_TRUE(held.valid());
-  EXPECT_EQ(server_.command({"EXISTS", "orders"}), 1);
+  EXPECT_EQ(server.command({"EXISTS", "orders"}), 1);
 }
 
 TEST_P(plain_peers, whoever_of_us_is_frozen_past_its_lease_is_told_and_takes_nothing_from_them) {

@@ -24,9 +24,9 @@ using test_support::redis_value;
 class plain_states : public ::testing::Test {
  protected:
   [[nodiscard]] client connect(const std::string& more = {}) const {
-    return client(server_.url("layout=plain" + (more.empty() ? "" : "&" + more)));
+    return client(server.url("layout=plain" + (more.empty() ? "" : "&" + more)));
   }
-  redis_value ask(const test_support::redis_peek::words& what) const { return server_.command(what); }
+  redis_value ask(const test_support::redis_peek::words& what) const { return server.command(what); }
   [[nodiscard]] errc refusal(const client& locks, const std::string& name = "orders", milliseconds wait = 0ms) const {
     const auto reply = locks.attempt(name, {.wait = wait});
     return reply ? errc{} : reply.error().kind();
@@ -38,7 +38,7 @@ class plain_states : public ::testing::Test {
     return out;
   }
 
-  test_support::redis_server server_;
+  test_support::redis_server server;
 };
 
 using list = std::vector<std::string>;
@@ -72,7 +72,7 @@ TEST_F(plain_states, without_tokens_a_lone_pair_is_one_set_and_one_script) {
   EXPECT_TRUE(locks.acquire("orders").release());
   ask({"CONFIG", "RESETSTAT"});
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(locks.acquire("orders").release());
-  auto said = server_.commandstats();
+  auto said = server.commandstats();
   EXPECT_EQ(said["set"].calls, 20);
   EXPECT_EQ(said["evalsha"].calls, 20);
   for (const char* const one : {"eval", "script|load", "publish", "subscribe", "hset", "hdel"})
@@ -197,9 +197,9 @@ TEST_F(plain_states, a_release_with_a_signal_leaves_one_element_for_a_second) {
 TEST_F(plain_states, who_blocks_on_the_signal_wakes_and_finds_the_lock_free) {
   const auto locks = connect("key=lock:*&signal=lock-signal:*");
   auto held = locks.acquire("orders", {.lease = 60s});
-  auto waiter = server_.connect();
+  auto waiter = server.connect();
   waiter.send({"BLPOP", "lock-signal:orders", "0"});
-  EXPECT_TRUE(eventually([&] { return server_.info("clients")["blocked_clients"] == "1"; }));
+  EXPECT_TRUE(eventually([&] { return server.info("clients")["blocked_clients"] == "1"; }));
   EXPECT_TRUE(held.release());
   EXPECT_EQ(waiter.receive()[1], "1");
   EXPECT_EQ(waiter.command({"SET", "lock:orders", "c2VjcmV0LXNlY3JldC1zZWNy", "NX", "EX", "10"}), "OK");
@@ -318,7 +318,7 @@ TEST_F(plain_states, few_rights_are_enough) {
        "&ilk1:*",  "+hello",  "+info",    "+eval",    "+evalsha",   "+set",         "+get",           "+del",
        "+pexpire", "+pttl",   "+type",    "+exists",  "+time",      "+hmget",       "+hget",          "+hset",
        "+hdel",    "+hlen",   "+hgetall", "+publish", "+subscribe", "+unsubscribe", "+lpush",         "+scan"});
-  const auto at = "redis://locker:secret@127.0.0.1:" + std::to_string(server_.port()) +
+  const auto at = "redis://locker:secret@127.0.0.1:" + std::to_string(server.port()) +
                   "?layout=plain&key=lock:*&signal=lock-signal:*";
   for (const char* const token : {"&token=counter", "&token=none"}) {
     const client locks(at + token), other(at + token);

@@ -185,7 +185,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool corked_ = false;               // replies are being handled: what they make us send goes out together afterwards
   bool flush_posted_ = false;
   instant deadline_at_ = instant::max();  // when the timer in force fires
-  bool listening_ = false;  // has subscribed to something
+  bool listening_ = false;                // has subscribed to something
   bool borrowed_ = false;
   bool attending_ = false;  // a look after the gate is due
   bool busy_ = false;       // borrowed since the last one

@@ -28,7 +28,7 @@ std::string take_string(std::string_view& from) {
   if (colon == from.npos) return {};
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(number(from.substr(0, colon)), 0));
   from.remove_prefix(colon + 1);
-  const auto out = std::string(from.substr(0, size));
+  std::string out(from.substr(0, size));
   from.remove_prefix(out.size());
   return out;
 }
