@@ -8,7 +8,6 @@ namespace interlock::test_support {
 namespace {
 
 using testing::enter;
-using testing::fresh_claim;
 using testing::leave;
 using testing::look;
 using testing::permit_claim;

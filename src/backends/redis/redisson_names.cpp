@@ -72,9 +72,9 @@ std::string owner_of(const claim_secret& secret) {
   bytes[8] = (bytes[8] & std::byte{0x3f}) | variant;
   std::string out;
   out.reserve(uuid_length + 3);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
+  for (const auto byte : bytes) {
     if (dash_at(out.size())) out += '-';
-    append_hex(out, bytes[i]);
+    append_hex(out, byte);
   }
   return out + ':' + std::to_string(std::to_integer<unsigned>(displaced));
 }
