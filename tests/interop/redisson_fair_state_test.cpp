@@ -191,6 +191,7 @@ TEST_F(redisson_fair_state, everybody_in_the_queue_is_seen_in_order) {
   const auto seen = locks().inspect("orders").waiters;
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_EQ(seen[0].id, names::id_of(other_java));
+  EXPECT_GT(seen[0].lease_left, 300s);
   EXPECT_EQ(seen[1].id, public_id(who.secret));
 }
 

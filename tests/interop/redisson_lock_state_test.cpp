@@ -201,6 +201,21 @@ TEST_F(redisson_lock_state, a_server_without_memory_still_renews_and_releases) {
   EXPECT_EQ(content(), (state_map{{"gate", "3"}}));
 }
 
+TEST_F(redisson_lock_state, a_holder_without_a_lease_is_shown_as_such) {
+  state({{"HINCRBY", "orders", java, "1"}});
+  EXPECT_EQ(locks().inspect("orders").holders.at(0).lease_left, milliseconds::max());
+}
+
+class redisson_without_tokens : public redisson_table {};
+
+TEST_F(redisson_without_tokens, none_are_made_and_the_guard_says_so) {
+  open("object=lock&token=none");
+  EXPECT_FALSE(locks().traits().tokens);
+  const auto held = locks().acquire("orders");
+  EXPECT_THROW(static_cast<void>(held.token()), lock_error);
+  EXPECT_TRUE(run({"HGET", "ilk1:r:b:{orders}", "tok"}).nil());
+}
+
 class redisson_fenced_state : public redisson_table {
  protected:
   void SetUp() override { open("object=fenced"); }

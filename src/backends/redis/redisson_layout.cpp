@@ -85,6 +85,7 @@ void layout::describe(store_traits& traits) const {
   traits.push = true;
   traits.tokens = settings_.tokens != "none";
   traits.survey = true;
+  traits.tokens = settings_.tokens != "none";
   traits.caveat += what == object::fair
                        ? "; Redisson's processes judge who still waits by their own hosts' clocks"
                        : "; Redisson's processes judge by their own hosts' clocks when a semaphore's permit has ended";

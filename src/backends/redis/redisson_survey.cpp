@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view write_mark = ":write";
 constexpr double never = 922337203685477;  // a permit's end: it has none
-constexpr milliseconds for_ever{std::chrono::hours{24 * 365}};
+constexpr auto for_ever = milliseconds::max();
 
 double number_in(std::string_view text) noexcept {
   double out = 0;
@@ -33,7 +33,8 @@ struct findings {
         leases(from[4]),
         permits(from[5]),
         line(from[7]),
-        queue(from[8]) {
+        queue(from[8]),
+        deadlines(from[9]) {
     for (auto at = from[6].begin(); at != from[6].end(); ++at) {
       const auto owner = (*at).text();
       if (++at == from[6].end()) break;
@@ -43,7 +44,7 @@ struct findings {
   double now;
   std::string_view kind;
   std::int64_t left;  // of the lock's key, ms
-  reply content, leases, permits, line, queue;
+  reply content, leases, permits, line, queue, deadlines;
   std::map<std::string_view, record> book;
 };
 
@@ -67,6 +68,17 @@ seen_claim claim_of(const findings& all, std::string_view owner, claim_id id, mi
   out.info.purpose = is.origin.purpose;
   out.info.pid = is.origin.pid;
   out.info.age = milliseconds{std::max<std::int64_t>(static_cast<std::int64_t>(all.now) - is.since, 0)};
+  return out;
+}
+
+// Member -> score, of those that are not over.
+std::map<std::string_view, double> scores(const reply& from, double now) {
+  std::map<std::string_view, double> out;
+  for (auto at = from.begin(); at != from.end(); ++at) {
+    const auto member = (*at).text();
+    if (++at == from.end()) break;
+    if (const auto score = number_in((*at).text()); score >= now) out.emplace(member, score);
+  }
   return out;
 }
 
@@ -94,19 +106,15 @@ void read_lock(const findings& all, std::vector<seen_claim>& out) {
 
 // A claim's permits are counted up from its own sixteen bytes, and only the first of them is in the book.
 void read_permits(const findings& all, std::vector<seen_claim>& out) {
-  std::map<std::string, std::string_view> members;  // permit -> end
-  for (std::size_t i = 0; i + 1 < all.permits.size(); i += 2)
-    members.emplace(all.permits[i].text(), all.permits[i + 1].text());
-  const auto add = [&](const std::string& permit, std::string_view ends) {
-    const auto left = number_in(ends) - all.now;
-    if (left < 0) return;
-    const auto span = number_in(ends) >= never ? for_ever : milliseconds{static_cast<std::int64_t>(left)};
-    auto one = claim_of(all, permit, public_id(secret_of_permit(permit)), span);
+  auto members = scores(all.permits, all.now);
+  const auto add = [&](std::string_view permit, double ends) {
+    const auto left = ends >= never ? for_ever : milliseconds{static_cast<std::int64_t>(ends - all.now)};
+    auto one = claim_of(all, permit, public_id(secret_of_permit(permit)), left);
     one.what = object::semaphore;
     out.push_back(std::move(one));
   };
   for (const auto& [owner, is] : all.book) {
-    const auto found = members.find(std::string(owner));
+    const auto found = members.find(owner);
     if (found == members.end()) continue;
     add(found->first, found->second);
     for (std::uint32_t i = 0; i < is.weight; ++i) members.erase(nth_permit(owner, i));
@@ -116,20 +124,18 @@ void read_permits(const findings& all, std::vector<seen_claim>& out) {
 
 // In the order of the fair lock's queue, as far as there is one; a waiter of ours whose lease is over is none.
 void read_waiters(const findings& all, std::vector<seen_claim>& out) {
-  std::map<std::string_view, double> ends;
-  for (std::size_t i = 0; i + 1 < all.line.size(); i += 2) {
-    const auto end = number_in(all.line[i + 1].text());
-    if (end >= all.now) ends.emplace(all.line[i].text(), end);
-  }
+  auto ends = scores(all.line, all.now);
+  const auto deadlines = scores(all.deadlines, all.now);
   std::vector<seen_claim> found;
   for (const auto one : all.queue) {
-    const auto mine = ends.find(one.text());
-    const bool ours = all.book.contains(one.text());
-    if (ours && mine == ends.end()) continue;
-    const milliseconds left{ours ? static_cast<std::int64_t>(mine->second - all.now) : 0};
-    found.push_back(claim_of(all, one.text(), id_of(one.text()), left));
+    const auto owner = one.text();
+    const auto& known = all.book.contains(owner) ? ends : deadlines;
+    const auto mine = known.find(owner);
+    if (mine == known.end()) continue;
+    const milliseconds left{static_cast<std::int64_t>(mine->second - all.now)};
+    found.push_back(claim_of(all, owner, id_of(owner), left));
     found.back().what = object::fair;
-    if (ours) ends.erase(mine);
+    ends.erase(owner);
   }
   const auto in_queue = found.size();
   for (const auto& [owner, end] : ends) {
@@ -150,7 +156,8 @@ void read_waiters(const findings& all, std::vector<seen_claim>& out) {
 }  // namespace
 
 void ask_about(courier& way, std::string_view name, reply_handler done) {
-  packet out(survey_script(), {name, book_key(name), line_key(name), queue_key(name), permits_key(name)}, 3);
+  packet out(survey_script(),
+             {name, book_key(name), line_key(name), queue_key(name), permits_key(name), deadlines_key(name)}, 3);
   out.arg("0").arg("none").arg("0");
   way.send(out, inline_work::never, std::move(done));
 }

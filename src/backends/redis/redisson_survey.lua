@@ -14,4 +14,5 @@ elseif kind == 'string' then
   permits = redis.call('zrange', KEYS[5], 0, -1, 'withscores')
 end
 return {text(now), kind, redis.call('pttl', c.lock), content, leases, permits, redis.call('hgetall', KEYS[2]),
-        redis.call('zrange', KEYS[3], 0, -1, 'withscores'), redis.call('lrange', KEYS[4], 0, -1)}
+        redis.call('zrange', KEYS[3], 0, -1, 'withscores'), redis.call('lrange', KEYS[4], 0, -1),
+        redis.call('zrange', KEYS[6], 0, -1, 'withscores')}
