@@ -213,8 +213,9 @@ void cluster_courier::adopt(cluster_map found) {
     mapped_ = true;
     fresh = map_.masters;
     for (auto& [where, at] : nodes_) {  // nodes without slots are let go of
+      const auto& node_key = where;
       const bool wanted =
-          std::any_of(fresh.begin(), fresh.end(), [&](const endpoint& one) { return key_of(one) == where; });
+          std::any_of(fresh.begin(), fresh.end(), [&](const endpoint& one) { return key_of(one) == node_key; });
       if (wanted || !at.link || !at.waiting.empty()) continue;
       over.push_back(std::exchange(at.link, nullptr));
       at.is_up = false;
@@ -308,10 +309,12 @@ void cluster_courier::forward(const endpoint& where, parked what) {
     auto& at = nodes_[key_of(where)];
     ready = at.is_up;
     full = at.waiting.size() >= most_waiting || closed_;
-    if (!ready && !full) at.waiting.push_back(std::move(what));
+    if (!ready && !full) {
+      at.waiting.push_back(std::move(what));
+      return;
+    }
   }
   if (full) return what.done(nowhere("too many requests wait for " + where.shown()));
-  if (!ready) return;
   to->send({.bytes = what.bytes,
             .called = what.called,
             .hops = what.hops,

@@ -10,7 +10,8 @@
 namespace interlock::inline v1::redis_store::redisson {
 
 /// A script of the Redisson layout: the common words, what a claim is in this kind of object, what becomes of it, and
-/// the one operation. `shortcut` comes before all this, because to define so many functions costs more than to call them.
+/// the one operation. `shortcut` comes before all this, because to define so many functions costs more than to call
+/// them.
 class built_script {
  public:
   built_script(std::string_view kind, std::string_view operation, std::string_view shortcut = {});

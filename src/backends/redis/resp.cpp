@@ -142,7 +142,7 @@ reply_parser::outcome reply_parser::value(std::size_t depth) {
       made.length -= 4;
       return outcome::complete;
     }
-    case '*': return aggregate(kind::list, 1, depth);
+    case '*':
     case '~': return aggregate(kind::list, 1, depth);
     case '%': return aggregate(kind::map, 2, depth);
     case '>': return depth == 0 ? aggregate(kind::push, 1, depth) : bad("a push inside a reply");
