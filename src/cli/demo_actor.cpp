@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/demo.hpp"
+#include "cli/demo_file.hpp"
+#include "cli/words.hpp"
 
 #include <interlock/clock.hpp>
 #include <interlock/interlock.hpp>
@@ -13,8 +15,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
 #include <random>
 #include <stdexcept>
 #include <system_error>
@@ -25,14 +25,15 @@
 namespace interlock::cli {
 namespace {
 
-void say(const std::string& text) { std::cout << text << '\n' << std::flush; }
+void say(const std::string& text) { print(text + '\n'); }
 
 std::string now() { return std::to_string(boot_clock::now().time_since_epoch().count()); }
 
 /// Waits for the next cue.
 void cue() {
-  std::string word;
-  if (!std::getline(std::cin, word)) throw std::runtime_error("the demo is gone");
+  char letter = 0;
+  while (letter != '\n')
+    if (::read(STDIN_FILENO, &letter, 1) != 1) throw std::runtime_error("the demo is gone");
 }
 
 std::uint64_t number(const std::string& text) {
@@ -119,9 +120,7 @@ void edit(const std::vector<std::string>& args) {
   held.throw_if_lost();
   say("held " + to_string(held.token()) + ' ' + now());
   cue();
-  std::ofstream plain{args.at(4), std::ios::trunc};
-  plain << text << std::flush;
-  if (!plain) throw std::runtime_error("cannot write " + args.at(4));
+  put_content(args.at(4), text);
   say("wrote_plain");
   const auto reply = fenced_file{args.at(5)}.write(held.token(), text);
   if (reply)
@@ -172,10 +171,10 @@ int run_demo_actor(const std::vector<std::string>& args) {
     play(args);
     return 0;
   } catch (const std::out_of_range&) {
-    std::cerr << "interlock demo-actor: too few arguments; this command is for `interlock demo` only\n";
+    cli::say("demo-actor: too few arguments; this command is for `interlock demo` only");
     return 64;
   } catch (const std::exception& why) {
-    std::cerr << "interlock demo-actor: " << why.what() << '\n';
+    cli::say("demo-actor: " + std::string(why.what()));
     return 1;
   }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/demo_acts.hpp"
+#include "cli/demo_file.hpp"
 
-#include <fstream>
+#include <charconv>
 #include <numeric>
+#include <system_error>
 
 namespace interlock::cli::demo {
 namespace {
@@ -18,8 +20,10 @@ struct outcome {
 };
 
 std::uint64_t read_counter(const std::string& file) {
+  const auto text = content_of(file);
   std::uint64_t value = 0;
-  if (!(std::ifstream{file} >> value)) throw std::runtime_error("cannot read " + file);
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{})
+    throw std::runtime_error("cannot read " + file);
   return value;
 }
 
@@ -41,7 +45,7 @@ void show(const scene& in, const std::string& file, const std::vector<std::uint6
 
 outcome count_up(const scene& in, const char* how) {
   const auto file = in.place.file(std::string{"counter-"} + how);
-  std::ofstream{file} << "000000000000";
+  put_content(file, "000000000000");
   auto crew = hire(in, file, how);
   const auto start = boot_clock::now();
   for (auto& each : crew) each.tell("go");

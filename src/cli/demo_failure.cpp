@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/demo_acts.hpp"
+#include "cli/demo_file.hpp"
 
 #include <interlock/fence.hpp>
+
 #include <csignal>
-#include <fstream>
-#include <iterator>
 
 namespace interlock::cli::demo {
 namespace {
@@ -14,11 +14,6 @@ constexpr double lease = 3;
 constexpr double slack = 1;
 
 std::string lease_text() { return std::to_string(static_cast<int>(lease * 1000)); }
-
-std::string content_of(const std::string& file) {
-  std::ifstream text{file};
-  return {std::istreambuf_iterator<char>{text}, {}};
-}
 
 /// Waits for one of them to get the lock, with a clock running on the screen. Nobody: the end of `crew`.
 std::pair<std::size_t, line> who_gets_it(const scene& in, std::vector<actor>& crew, instant since, const char* what) {

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -124,10 +123,13 @@ void actor::tell(std::string_view word) {
 std::optional<line> actor::take_line() {
   const auto end = heard_.find('\n');
   if (end == std::string::npos) return std::nullopt;
-  std::istringstream text{heard_.substr(0, end)};
-  heard_.erase(0, end + 1);
   line said;
-  for (std::string word; text >> word;) said.words.push_back(word);
+  for (std::size_t at = 0; at < end;) {
+    const auto stop = std::min(heard_.find(' ', at), end);
+    if (stop > at) said.words.push_back(heard_.substr(at, stop - at));
+    at = stop + 1;
+  }
+  heard_.erase(0, end + 1);
   if (said.words.empty()) throw std::runtime_error(name_ + " said nothing");
   return said;
 }
