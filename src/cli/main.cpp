@@ -74,7 +74,8 @@ int command_line(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace interlock;
-  ::mallopt(M_ARENA_MAX, 1);  // a heap for each thread takes longer to make than the little they do here
+  ::mallopt(M_ARENA_MAX, 1);         // a heap for each thread takes longer to make than the little they do here
+  ::mallopt(M_TOP_PAD, 512 * 1024);  // the heap in one piece: what is not touched costs nothing
   cli::fill_standard_descriptors();
   try {
     return cli::command_line(argc, argv);
