@@ -37,4 +37,10 @@ void register_builtin_stores() {
   });
 }
 
+void expect_short_life() {
+#if INTERLOCK_WITH_SQLITE
+  sqlite_store::expect_short_life();
+#endif
+}
+
 }  // namespace interlock::inline v1::api

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "api/builtin_stores.hpp"
 #include "cli/acquisition.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -102,6 +103,7 @@ int run(const arguments& got) {
   status_lines status(got.status_fd);
   auto second = watcher::start();
   if (!second) return report(second.error());
+  api::expect_short_life();
   auto locks = open_store(got, purpose_of(got));
   if (!locks) {
     status.refused(locks.error().kind(), locks.error().message());

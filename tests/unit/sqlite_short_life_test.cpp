@@ -63,6 +63,16 @@ TEST_F(sqlite_short_life_test, a_holder_evicted_before_it_has_a_socket_is_told_a
   EXPECT_FALSE(sockets());
 }
 
+TEST_F(sqlite_short_life_test, also_if_it_was_evicted_by_force) {
+  EXPECT_EQ(in_short_life([&] {
+              const client locks{url}, other{url};
+              const auto held = locks.acquire("n", {.lease = 60s});
+              if (!other.evict_by_force("n", held.id())) return 1;
+              return soon(held) ? 0 : 2;
+            }),
+            0);
+}
+
 TEST_F(sqlite_short_life_test, a_holder_evicted_later_is_told_through_the_socket) {
   EXPECT_EQ(in_short_life([&] {
               const client locks{url}, other{url};

@@ -77,6 +77,9 @@ class ledger {
   /// After a commit failed, or a change of mind. No effect outside a transaction.
   void rollback() noexcept;
 
+  /// Where claims made from now on are told news; 0: nowhere.
+  void tell_at(std::int64_t channel) noexcept { channel_ = channel; }
+
   /// Ends a claim that was granted to a dead process, unless somebody has heard of the grant in the meantime.
   void discard(const notice& told);
 

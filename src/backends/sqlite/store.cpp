@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "backends/sqlite/store.hpp"
 
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <thread>
 
 namespace interlock::inline v1::sqlite_store {
@@ -11,6 +15,9 @@ using core::claim_book;
 namespace {
 constexpr int resend_tries = 50;  // a full socket buffer empties as soon as its owner gets to run
 constexpr int stale_sockets = 256;
+constexpr long short_life = 20'000'000;  // ns: what has not ended by then pays for its socket
+constexpr std::size_t few = 16;
+constexpr milliseconds without_socket{10};
 }  // namespace
 
 result<standings> store::look_at(ledger& books, std::span<const claim> whom) {
@@ -63,7 +70,7 @@ void store::queue_discard(std::vector<notice> dead) {
 std::vector<notice> store::send_all(std::vector<notice> all, std::vector<notice>& ours) {
   std::vector<notice> dead, unsent;
   for (auto& one : all) {
-    if (!channel_) break;  // who could not make a socket cannot use one; the others' timers find out
+    if (!listen()) break;  // who could not make a socket cannot use one; the others' timers find out
     if (one.channel == channel_->id()) {
       ours.push_back(std::move(one));
       continue;
@@ -130,7 +137,7 @@ void store::queue_sweep() {
   queue_chore([this](std::vector<notice>& ours) {
     if (!ledger_->sweep_is_due()) return true;
     if (auto swept = ledger_->sweep(); swept && !*swept) return false;
-    if (channel_) channel_->sweep(stale_sockets);
+    if (listen()) channel_->sweep(stale_sockets);
     spread(ours);
     return true;
   });
@@ -145,12 +152,62 @@ void store::queue_fold() {
   });
 }
 
+void store::subscribe() {
+  wakes_ = loop_.when_readable(channel_->fd(), [this] { channel_->receive(events_); });
+}
+
+bool store::listen() {
+  if (!channel_) return false;
+  if (channel_->listening()) return true;
+  if (!channel_->listen()) return false;
+  subscribe();
+  return true;
+}
+
+// Before the claim is written, so that nobody sends to a socket that is not there yet.
+void store::listen_for(const claim& who, standing& as) {
+  const bool held = as.is == standing::kind::held;
+  if (held && soon_timer_ >= 0 && early_.size() < few) return early_.push_back(who.secret);
+  if (!held && as.is != standing::kind::waiting) return;
+  const bool heard = listen();
+  ledger_->tell_at(heard ? channel_->id() : 0);
+  if (!heard && !held) as.look_again_in = std::min(std::max(as.look_again_in, milliseconds{1}), without_socket);
+}
+
+void store::listen_soon() {
+  const std::lock_guard door(door_);  // settle() may come before we are done here
+  soon_timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (soon_timer_ < 0) return;
+  const itimerspec then{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = short_life}};
+  ::timerfd_settime(soon_timer_, 0, &then, nullptr);
+  soon_ = loop_.when_readable(soon_timer_, [this] { settle(); });
+}
+
+void store::settle() {
+  subscription over;
+  std::vector<claim_secret> early;
+  {
+    const std::lock_guard door(door_);
+    if (closed_.load() || soon_timer_ < 0) return;
+    ::close(std::exchange(soon_timer_, -1));
+    over = std::move(soon_);
+    early = std::exchange(early_, {});
+    if (!early.empty()) listen();
+  }
+  for (const auto& one : early) events_.look_again(one);
+}
+
 void store::close() noexcept {
   if (closed_.exchange(true)) return;
   worker_.stop();
-  wakes_ = {};
   while (visits_.load() != 0) std::this_thread::yield();
+  {
+    std::unique_lock door(door_);
+    const auto wakes = std::move(wakes_), soon = std::move(soon_);
+    door.unlock();  // they end when their calls are over, and settle() comes through the door
+  }
   const std::lock_guard door(door_);
+  if (soon_timer_ >= 0) ::close(std::exchange(soon_timer_, -1));
   ledger_.reset();
   channel_.reset();
 }

@@ -32,13 +32,15 @@ class store final : public backend {
         events_(environment.events),
         traits_(std::move(traits)),
         patience_(patience),
+        loop_(environment.loop),
         ledger_(std::move(books)),
         channel_(std::move(channel)),
         worker_(door_, environment.time,
                 failure(errc::unavailable, "sqlite store " + path +
                                                ": another process has kept it locked for writing all the time; is it "
                                                "stopped in the middle of a change?")) {
-    if (channel_) wakes_ = environment.loop.when_readable(channel_->fd(), [this] { channel_->receive(events_); });
+    if (channel_ && channel_->listening()) subscribe();
+    if (channel_ && !channel_->listening()) listen_soon();
     if (ledger_->sweep_is_due()) queue_sweep();
   }
   store(const store&) = delete;
@@ -48,10 +50,12 @@ class store final : public backend {
   [[nodiscard]] const store_traits& traits() const noexcept override { return traits_; }
 
   void enter(const claim& who, entry how, inline_work where, completion<standing> done) override {
-    ask<standing>(where, std::move(done), [who, how](ledger& books) {
+    ask<standing>(where, std::move(done), [this, who, how](ledger& books) {
       return told<standing>(
           books.change(who.name, &who, [&](core::claim_book& book, instant now, core::claim_book::news& out) {
-            return book.enter(who, how, nullptr, now, out);
+            auto as = book.enter(who, how, nullptr, now, out);
+            if (as && channel_ && !channel_->listening()) listen_for(who, *as);
+            return as;
           }));
     });
   }
@@ -72,7 +76,8 @@ class store final : public backend {
     });
   }
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override {
-    ask<standing>(inline_work::never, std::move(done), [=](ledger& books) {
+    ask<standing>(inline_work::never, std::move(done), [=, this](ledger& books) {
+      if (how == entry::queue) listen();
       return told<standing>(
           books.change(who.name, &who, [&](core::claim_book& book, instant now, core::claim_book::news& out) {
             return book.convert(who, mode, weight, how, now, out);
@@ -90,7 +95,8 @@ class store final : public backend {
   void survey(survey_query what, completion<survey_page> done) override;
   int borrow_news(awaited what) noexcept override {
     const visit here(*this);
-    return what != awaited::news || closed_.load() || !channel_ ? -1 : channel_->borrow();
+    if (what != awaited::news || closed_.load() || !channel_ || !channel_->listening()) return -1;
+    return channel_->borrow();
   }
   bool read_news() noexcept override {
     const visit here(*this);
@@ -181,6 +187,14 @@ class store final : public backend {
     worker_.queue(std::make_unique<chore<Work>>(*this, std::move(work)));
   }
 
+  // With the door shut.
+  bool listen();
+  void subscribe();
+  void listen_for(const claim& who, standing& as);
+  // In a short life a holder listens only after this, and then looks whether it has missed an eviction.
+  void listen_soon();
+  void settle();
+
   template <class T, class Work>
   std::optional<result<T>> run(Work& work, std::vector<notice>& ours);
   void spread(std::vector<notice>& ours);
@@ -197,6 +211,8 @@ class store final : public backend {
   store_traits traits_;
   milliseconds patience_;
 
+  reactor& loop_;
+
   static constexpr int brief_tries = 4;  // a change takes some 10 us; waiting for that much is brief
 
   std::mutex door_;  // of ledger_ and, for sending, of channel_
@@ -204,6 +220,9 @@ class store final : public backend {
   std::unique_ptr<wake_channel> channel_;
   worker worker_;
   subscription wakes_;
+  subscription soon_;                // until settle()
+  int soon_timer_ = -1;              // likewise
+  std::vector<claim_secret> early_;  // entered before that, by now perhaps gone again
 
   std::atomic<int> visits_{0};
   std::atomic<bool> closed_{false}, sweep_due_{false}, fold_queued_{false};

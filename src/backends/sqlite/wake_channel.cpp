@@ -58,9 +58,17 @@ mode_t folder_mode(mode_t file) noexcept {
 result<std::unique_ptr<wake_channel>> wake_channel::open(const store_file& file) {
   auto made = std::make_unique<wake_channel>();
   if (auto good = made->open_folder(file); !good) return good.error();
-  if (auto good = made->bind_socket((folder_mode(file.mode) & 0070) != 0 ? 0660 : 0600); !good) return good.error();
-  if (auto good = made->open_gate(); !good) return good.error();
+  if (auto good = made->pick_name(); !good) return good.error();
+  made->mode_ = (folder_mode(file.mode) & 0070) != 0 ? 0660 : 0600;
   return made;
+}
+
+result<void> wake_channel::listen() {
+  if (listening()) return {};
+  if (auto good = bind_socket(); !good) return good;
+  if (auto good = open_gate(); !good) return good;
+  listening_.store(true, std::memory_order_release);
+  return {};
 }
 
 result<void> wake_channel::open_folder(const store_file& file) {
@@ -85,30 +93,33 @@ result<void> wake_channel::open_folder(const store_file& file) {
   return {};
 }
 
-result<void> wake_channel::bind_socket(mode_t mode) {
+result<void> wake_channel::pick_name() {
   while (id_ == 0)
     if (getrandom(&id_, sizeof id_, 0) != sizeof id_) return no("no random number for a socket's name", errno);
-  name_ = socket_name(id_).data();
-  socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  return {};
+}
+
+result<void> wake_channel::bind_socket() {
+  if (socket_ < 0) socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket_ < 0) return no("a socket for wake-ups could not be made", errno);
   sockaddr_un where{.sun_family = AF_UNIX, .sun_path = {}};
-  const auto path = prefix_ + name_;
+  const std::string name = socket_name(id_).data();
+  const auto path = prefix_ + name;
   path.copy(where.sun_path, sizeof where.sun_path - 1);
   // Linux gives a socket's file the mode of the socket itself, less the umask, and asks for write access to send. The
   // first fchmod keeps it shut until the second one opens it as far as it should be.
   fchmod(socket_, 0600);
-  if (::bind(socket_, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) {
-    const int error = errno;
-    name_.clear();
-    return no("a socket for wake-ups could not be named", error);
-  }
-  if (fchmodat(folder_, name_.c_str(), mode, 0) != 0)
+  // An earlier try may have got further than this.
+  if (name_.empty() && ::bind(socket_, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0)
+    return no("a socket for wake-ups could not be named", errno);
+  name_ = name;
+  if (fchmodat(folder_, name_.c_str(), mode_, 0) != 0)
     return no("a socket for wake-ups could not be opened to all", errno);
   return {};
 }
 
 result<void> wake_channel::open_gate() {
-  gate_ = ::epoll_create1(EPOLL_CLOEXEC);
+  if (gate_ < 0) gate_ = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event in{.events = EPOLLIN, .data = {}};
   if (gate_ < 0 || ::epoll_ctl(gate_, EPOLL_CTL_ADD, socket_, &in) != 0)
     return no("the socket for wake-ups could not be watched", errno);

@@ -28,11 +28,17 @@ struct wake_message {
 /// send() may be called from one thread while another one receives.
 class wake_channel {
  public:
+  /// Its name and the folder. The socket comes with listen(): a file to be made and removed, which a client that holds
+  /// a lock for a moment can do without.
   static result<std::unique_ptr<wake_channel>> open(const store_file& file);
   wake_channel() = default;
   wake_channel(const wake_channel&) = delete;
   wake_channel& operator=(const wake_channel&) = delete;
   ~wake_channel();
+
+  /// Before anything is sent or can be received. Again: nothing happens. One thread at a time.
+  result<void> listen();
+  [[nodiscard]] bool listening() const noexcept { return listening_.load(std::memory_order_acquire); }
 
   /// As claims carry it; never 0.
   [[nodiscard]] std::int64_t id() const noexcept { return id_; }
@@ -56,7 +62,8 @@ class wake_channel {
 
  private:
   result<void> open_folder(const store_file& file);
-  result<void> bind_socket(mode_t mode);
+  result<void> pick_name();
+  result<void> bind_socket();
   result<void> open_gate();
   sent send_bytes(const char* socket, const void* bytes, std::size_t size) noexcept;
   sent outcome(const char* socket, int error) const noexcept;
@@ -65,12 +72,13 @@ class wake_channel {
   [[nodiscard]] bool own_is_there() const noexcept;
 
   std::string prefix_;  // what a socket's name needs before it to be an address
-  std::string name_;
+  std::string name_;    // once there is a file of that name
   std::int64_t id_ = 0;
+  mode_t mode_ = 0600;
   int folder_ = -1;
   int socket_ = -1;
   int gate_ = -1;  // an epoll instance with nothing but the socket in it: opened and shut without telling who polls it
-  std::atomic<bool> borrowed_{false};
+  std::atomic<bool> listening_{false}, borrowed_{false};
 
   // Whom we have sent to of late. From the second time on over a socket of its own: the way by name costs as much again
   // as the message.
