@@ -69,6 +69,9 @@ install(FILES "${PROJECT_BINARY_DIR}/interlockConfig.cmake" "${PROJECT_BINARY_DI
 
 if(TARGET interlock_command)
   install(TARGETS interlock_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(TARGET interlock_network_command)
+    install(TARGETS interlock_network_command RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/interlock)
+  endif()
   file(GLOB man_page CONFIGURE_DEPENDS docs/interlock.1)
   file(GLOB completion CONFIGURE_DEPENDS completions/interlock.bash)
   if(man_page)

@@ -2,11 +2,12 @@
 #include "cli/commands.hpp"
 #include "cli/demo.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/hand_over.hpp"
 #include "cli/help.hpp"
+#include "cli/own_path.hpp"
 #include "cli/store.hpp"
 #include "cli/words.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -28,12 +29,6 @@ void fill_standard_descriptors() {
       ::close(fd);
       return;
     }
-}
-
-std::string own_path() {
-  std::array<char, 4096> path{};
-  const auto size = ::readlink("/proc/self/exe", path.data(), path.size());
-  return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "interlock";
 }
 
 int demo_command() {
@@ -60,12 +55,14 @@ int dispatch(const arguments& got) {
 
 int command_line(int argc, char** argv) {
   if (argc >= 2 && std::string_view(argv[1]) == "demo-actor") return run_demo_actor({argv + 2, argv + argc});
+  handed_over other(argc, argv);
   const auto got = parse_arguments(argc, argv);
   if (!got) return report(got.error());
   if (argc == 1) {
     say("no verb given\n" + std::string(help_overview()));
     return exit_usage;
   }
+  if (auto here = other.leave_if_needed(*got); !here) return report(here.error());
   return dispatch(*got);
 }
 

@@ -27,7 +27,4 @@ class name_lookup {
   std::shared_ptr<errand> errand_;
 };
 
-/// Looks a name up; blocks.
-result<std::vector<std::string>> ask_system(const std::string& host);
-
 }  // namespace interlock::inline v1::redis_store
