@@ -95,7 +95,7 @@ result<void> guard::release() noexcept {
 
 pending<void> guard::async_release() {
   if (!hold_) throw lock_error(failure(errc::invalid_argument, "an empty guard holds nothing to release"));
-  auto op = std::make_shared<api::engine_operation<void>>(hold_->client, hold_->engine().calls());
+  auto op = api::make_operation<void>(hold_->client, hold_->engine().calls());
   if (released_) {
     op->outcome.emplace(runtime::hold_ptr{});
     op->announce();

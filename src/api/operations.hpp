@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "engine/block_pool.hpp"
 #include "engine/engine.hpp"
 
 #include <interlock/guard.hpp>
@@ -56,5 +57,12 @@ class engine_operation final : public runtime::request, public detail::operation
   std::shared_ptr<detail::client_handle> handle_;
   std::optional<std::stop_callback<on_stop>> listening_;
 };
+
+template <class T>
+std::shared_ptr<engine_operation<T>> make_operation(const std::shared_ptr<detail::client_handle>& handle,
+                                                    const std::shared_ptr<runtime::notifier>& calls) {
+  using made = engine_operation<T>;
+  return std::allocate_shared<made>(runtime::pool_allocator<made>{}, handle, calls);
+}
 
 }  // namespace interlock::inline v1::api

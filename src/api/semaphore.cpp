@@ -38,7 +38,7 @@ std::optional<guard> semaphore::try_acquire(acquire_options options, std::stop_t
 
 pending<guard> semaphore::async_acquire(acquire_options options, std::stop_token stop) const {
   const auto& handle = detail::client_handle::of(locks_);
-  auto op = std::make_shared<api::engine_operation<guard>>(handle, handle->engine().calls());
+  auto op = api::make_operation<guard>(handle, handle->engine().calls());
   if (auto begun = handle->engine().begin_async(handle, {name_, options, entry::queue, limit_}, op); !begun)
     op->refuse(begun.error());
   else

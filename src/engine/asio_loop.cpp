@@ -2,6 +2,7 @@
 #include "engine/loop.hpp"
 #include "engine/thread.hpp"
 
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -12,9 +13,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -61,6 +65,36 @@ class readable final : public subscription::source, public std::enable_shared_fr
   bool ended_ = false;
 };
 
+/// Room for the one call of ours that Asio queues at a time, so that queueing it from any thread allocates nothing.
+class call_room {
+ public:
+  void* take(std::size_t size) {
+    if (size > sizeof bytes_ || used_.exchange(true, std::memory_order_acquire)) return ::operator new(size);
+    return bytes_;
+  }
+  void give(void* block) noexcept {
+    if (block != bytes_) return ::operator delete(block);
+    used_.store(false, std::memory_order_release);
+  }
+
+ private:
+  alignas(std::max_align_t) std::byte bytes_[128];
+  std::atomic<bool> used_{false};
+};
+template <class T>
+struct call_allocator {
+  using value_type = T;
+  explicit call_allocator(call_room& in) noexcept : room(&in) {}
+  template <class U>
+  call_allocator(const call_allocator<U>& other) noexcept : room(other.room) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(room->take(count * sizeof(T))); }
+  void deallocate(T* block, std::size_t) noexcept { room->give(block); }
+  friend bool operator==(const call_allocator& left, const call_allocator& right) noexcept {
+    return left.room == right.room;
+  }
+  call_room* room;
+};
+
 class asio_loop final : public loop {
  public:
   asio_loop() : work_(net::make_work_guard(io_)) {
@@ -96,7 +130,7 @@ class asio_loop final : public loop {
       posted_.push_back(std::move(work));
       if (std::exchange(called_, true)) return;
     }
-    net::post(io_, [this] { run_posted(); });
+    net::post(io_, net::bind_allocator(call_allocator<std::byte>(call_), [this] { run_posted(); }));
   }
   void call_at(instant when, unique_function<void()> work) override {
     const std::lock_guard lock(mutex_);
@@ -158,6 +192,7 @@ class asio_loop final : public loop {
     running_.clear();
   }
 
+  call_room call_;  // outlives what Asio still has queued
   net::io_context io_{1};
   net::executor_work_guard<net::io_context::executor_type> work_;
   std::optional<net::posix::stream_descriptor> timer_;

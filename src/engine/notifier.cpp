@@ -4,9 +4,9 @@
 #include "engine/thread.hpp"
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace interlock::inline v1::runtime {
 namespace {
@@ -18,7 +18,7 @@ struct notifier::state {
   executor user;
   mutable std::mutex mutex;
   std::condition_variable changed;
-  std::deque<unique_function<void()>> jobs;
+  std::vector<unique_function<void()>> jobs;
   std::thread thread;
   bool started = false;
   bool running = false;  // a job
@@ -26,16 +26,19 @@ struct notifier::state {
 
   void run() {
     own_thread_of = this;
+    std::vector<unique_function<void()>> taken;  // swapped in and out, so that a busy thread allocates nothing
     std::unique_lock lock(mutex);
     for (;;) {
       changed.wait(lock, [&] { return !jobs.empty() || stopping; });
       if (jobs.empty()) return;
-      auto job = std::move(jobs.front());
-      jobs.pop_front();
+      taken.swap(jobs);
       running = true;
       lock.unlock();
-      job();
-      job = {};
+      for (auto& job : taken) {
+        job();
+        job = {};
+      }
+      taken.clear();
       lock.lock();
       running = false;
       if (jobs.empty()) changed.notify_all();
@@ -53,13 +56,17 @@ void notifier::post(unique_function<void()> work) noexcept {
     state_->user([kept] { (*kept)(); });
     return;
   }
-  const std::lock_guard lock(state_->mutex);
-  state_->jobs.push_back(std::move(work));
-  if (!state_->started && !state_->stopping) {
-    state_->started = true;
-    state_->thread = start_thread("interlock-calls", [state = state_] { state->run(); });
+  bool wake = false;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->jobs.push_back(std::move(work));
+    if (!state_->started && !state_->stopping) {
+      state_->started = true;
+      state_->thread = start_thread("interlock-calls", [state = state_] { state->run(); });
+    }
+    wake = state_->jobs.size() == 1 && !state_->running;
   }
-  if (state_->jobs.size() == 1 && !state_->running) state_->changed.notify_all();
+  if (wake) state_->changed.notify_all();  // not before: whom it wakes wants the mutex
 }
 
 bool notifier::is_current() const noexcept { return own_thread_of == state_.get(); }
