@@ -168,6 +168,9 @@ class backend {
   [[nodiscard]] virtual int borrow_news(awaited) noexcept { return -1; }
   /// false: nothing more will come this way; return it.
   [[nodiscard]] virtual bool read_news() noexcept { return false; }
+  /// read_news() that first waits, for some milliseconds at most, until there is something: for an answer that is about
+  /// to come, one system call where finding out that it can be read takes another. A store may return at once.
+  [[nodiscard]] virtual bool await_news() noexcept { return true; }
   /// `quiet`: nobody else of this client is waiting for anything now.
   virtual void return_news(bool quiet) noexcept { static_cast<void>(quiet); }
 

@@ -127,12 +127,14 @@ void engine::wait_for(request& one, const std::stop_token& stop) {
 void engine::sleep(request& one) {
   const auto what = awaited_by(one);
   int news = what ? store_->borrow_news(*what) : -1;
+  bool soon = what == backend::awaited::answer;  // who unparks us meanwhile has to wait those milliseconds
   for (;;) {
     const auto seen = one.sleeper->ticket();
     if (one.done.load(std::memory_order_acquire)) break;
     if (news < 0) {
       one.sleeper->park(seen);
-    } else if (one.sleeper->park_beside(news, seen) && !store_->read_news()) {
+    } else if (std::exchange(soon, false) ? !store_->await_news()
+                                          : one.sleeper->park_beside(news, seen) && !store_->read_news()) {
       news = -1;
       store_->return_news(false);
     }

@@ -140,17 +140,26 @@ void connection::watch_in(unsigned events) noexcept {
 bool connection::read_borrowed() noexcept {
   const auto self = shared_from_this();
   const std::lock_guard lock(reading_);
-  read(false);
+  read(reading::once);
+  return is_up();
+}
+
+bool connection::await_borrowed() noexcept {
+  const auto self = shared_from_this();
+  const std::lock_guard lock(reading_);
+  read(reading::soon);
   return is_up();
 }
 
 // [reading_]
-void connection::read(bool all) noexcept {
+void connection::read(reading how) noexcept {
+  bool again = false;
   do {
     if (state_.load(std::memory_order_acquire) == state::dead || !stream_) return;
     if (in_.size() - in_used_ < read_size / 4) in_.resize(in_.size() * 2);
     const auto room = in_.size() - in_used_;
-    const auto moved = stream_->read(in_.data() + in_used_, room);
+    auto* const to = in_.data() + in_used_;
+    const auto moved = how == reading::soon && !again ? stream_->read_soon(to, room) : stream_->read(to, room);
     if (moved.is == stream::progress::ended) return drop(lost(stream_->reason()), true);
     if (moved.is == stream::progress::wants_write) {  // TLS has something to say before it can go on
       const std::lock_guard lock(mutex_);
@@ -159,8 +168,8 @@ void connection::read(bool all) noexcept {
     if (moved.bytes == 0) return;
     in_used_ += moved.bytes;
     if (!take_replies()) return;
-    all = all && moved.bytes == room;
-  } while (all || settings_.tls);
+    again = settings_.tls || (how == reading::all && moved.bytes == room);
+  } while (again);
 }
 
 // Handles what has arrived in full. What it makes us send goes out in one piece. false: this was the end.

@@ -117,6 +117,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] int borrow() noexcept;
   /// false: it has ended; nothing more will come.
   [[nodiscard]] bool read_borrowed() noexcept;
+  [[nodiscard]] bool await_borrowed() noexcept;
   void give_back(bool quiet) noexcept;
 
  private:
@@ -139,7 +140,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] failure replica_failure() const;
 
   // connection.cpp
-  void read(bool all) noexcept;
+  enum class reading : std::uint8_t { once, all, soon /* waits for it, once */ };
+  void read(reading how) noexcept;
   bool take_replies();
   void answer(reply what);
   void flush() noexcept;

@@ -154,7 +154,7 @@ void connection::turn() noexcept {
     if ((watched_ & EPOLLOUT) != 0) flush_locked();
     if (borrowed_) return;
   }
-  read(true);
+  read(reading::all);
 }
 
 // [reading_]

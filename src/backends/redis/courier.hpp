@@ -59,6 +59,7 @@ class courier {
   /// See backend.
   [[nodiscard]] virtual int borrow_news() noexcept = 0;
   [[nodiscard]] virtual bool read_news() noexcept = 0;
+  [[nodiscard]] virtual bool await_news() noexcept { return true; }
   virtual void return_news(bool quiet) noexcept = 0;
 
   /// No handler or message is called after this returned.

@@ -215,6 +215,15 @@ bool master_courier::read_news() noexcept {
   return from && from->read_borrowed();
 }
 
+bool master_courier::await_news() noexcept {
+  pointer from;
+  {
+    const std::lock_guard lock(mutex_);
+    from = lent_;
+  }
+  return from && from->await_borrowed();
+}
+
 void master_courier::return_news(bool quiet) noexcept {
   pointer to;
   {

@@ -38,6 +38,7 @@ class master_courier final : public courier,
   [[nodiscard]] server_facts facts() const override;
   [[nodiscard]] int borrow_news() noexcept override;
   [[nodiscard]] bool read_news() noexcept override;
+  [[nodiscard]] bool await_news() noexcept override;
   void return_news(bool quiet) noexcept override;
   void close() noexcept override;
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/stream.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <atomic>
 #include <cerrno>
@@ -12,10 +14,18 @@ namespace {
 
 class plain final : public stream {
  public:
-  explicit plain(int socket) noexcept : socket_(socket) {}
+  // Only read_soon() may block, and not for long: whoever wants to wake its caller cannot.
+  explicit plain(int socket) noexcept : socket_(socket) {
+    const timeval most{.tv_sec = 0, .tv_usec = 4'000};
+    patient_ = ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most) == 0 &&
+               ::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL) & ~O_NONBLOCK) == 0;
+  }
 
   moved read(char* to, std::size_t size) noexcept override {
     return outcome(::recv(socket_, to, size, MSG_DONTWAIT), progress::wants_read);
+  }
+  moved read_soon(char* to, std::size_t size) noexcept override {
+    return outcome(::recv(socket_, to, size, patient_ ? 0 : MSG_DONTWAIT), progress::wants_read);
   }
   moved write(const char* from, std::size_t size) noexcept override {
     return outcome(::send(socket_, from, size, MSG_DONTWAIT | MSG_NOSIGNAL), progress::wants_write);
@@ -34,6 +44,7 @@ class plain final : public stream {
   }
 
   int socket_;
+  bool patient_ = false;
   std::atomic<int> error_{0};
 };
 

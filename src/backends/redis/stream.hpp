@@ -11,7 +11,8 @@
 
 namespace interlock::inline v1::redis_store {
 
-/// A byte stream over a connected, non-blocking socket. Reading and writing may happen on two threads at a time.
+/// A byte stream over a connected socket, which never blocks unless asked to. Reading and writing may happen on two
+/// threads at a time.
 class stream {
  public:
   enum class progress : std::uint8_t { done, wants_read, wants_write, ended };
@@ -23,6 +24,8 @@ class stream {
   virtual ~stream() = default;
   /// Whatever is there, up to `size` bytes; `done` means at least one.
   virtual moved read(char* to, std::size_t size) noexcept = 0;
+  /// The same, after waiting for it for some milliseconds at most, where that costs nothing.
+  virtual moved read_soon(char* to, std::size_t size) noexcept { return read(to, size); }
   virtual moved write(const char* from, std::size_t size) noexcept = 0;
   /// To be called until it is done, before anything is read or written.
   virtual progress shake_hands() noexcept { return progress::done; }
