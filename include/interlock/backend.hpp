@@ -171,8 +171,10 @@ class backend {
   /// read_news() that first waits, for some milliseconds at most, until there is something: for an answer that is about
   /// to come, one system call where finding out that it can be read takes another. A store may return at once.
   [[nodiscard]] virtual bool await_news() noexcept { return true; }
-  /// `quiet`: nobody else of this client is waiting for anything now.
-  virtual void return_news(bool quiet) noexcept { static_cast<void>(quiet); }
+  /// `quiet`: nobody else of this client is waiting for anything now. `back_soon`: whoever returns it is going to borrow
+  /// it again; if that takes longer than some milliseconds, somebody must listen meanwhile.
+  enum class loan_end : std::uint8_t { others_wait, quiet, back_soon };
+  virtual void return_news(loan_end as) noexcept { static_cast<void>(as); }
 
   /// No event is delivered after this returned; requests under way are answered or dropped. Called once, last.
   virtual void close() noexcept = 0;

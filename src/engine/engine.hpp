@@ -123,6 +123,7 @@ class engine final : public backend_events {
   void answer_queue(slot& at, const failure& why, bool attempts_only, aftermath& out);
   void wait_for(request& one, const std::stop_token& stop);
   void sleep(request& one);
+  bool listen(parker& mine, std::uint32_t seen) noexcept;
   [[nodiscard]] std::optional<backend::awaited> awaited_by(const request& one);
   void timed_out(request& one, aftermath& out);
   [[nodiscard]] failure about(const slot& at, const failure& why, std::string_view doing) const;

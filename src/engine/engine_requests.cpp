@@ -136,7 +136,7 @@ void engine::sleep(request& one) {
     } else if (std::exchange(soon, false) ? !store_->await_news()
                                           : one.sleeper->park_beside(news, seen) && !store_->read_news()) {
       news = -1;
-      store_->return_news(false);
+      store_->return_news(backend::loan_end::others_wait);
     }
   }
   if (news < 0) return;
@@ -145,7 +145,23 @@ void engine::sleep(request& one) {
     const std::lock_guard lock(mutex_);
     quiet = open_requests_ == 0;
   }
-  store_->return_news(quiet);
+  store_->return_news(quiet ? backend::loan_end::quiet : backend::loan_end::others_wait);
+}
+
+// A callback has often made the next request, and the answer to that is for this thread again: it listens for a moment
+// itself. Nobody has to be woken twice then, first to read and then to call back.
+bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
+  constexpr int moment = 10;  // milliseconds; longer would keep lone callers from reading for themselves
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_ || open_requests_ == 0) return false;
+  }
+  const int news = store_->borrow_news(backend::awaited::answer);
+  if (news < 0) return false;
+  const bool some = mine.park_beside(news, seen, moment);
+  const bool more = !some || store_->read_news();
+  store_->return_news(some && more ? backend::loan_end::back_soon : backend::loan_end::others_wait);
+  return some && more;
 }
 
 std::optional<backend::awaited> engine::awaited_by(const request& one) {

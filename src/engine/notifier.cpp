@@ -16,21 +16,35 @@ thread_local const void* own_thread_of = nullptr;
 // Shared with the thread, which may outlive the notifier when the last handle goes away inside a callback.
 struct notifier::state {
   executor user;
+  pastime between;
   mutable std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable changed;  // nothing is left to do
   std::vector<unique_function<void()>> jobs;
   std::thread thread;
+  std::thread::id id;         // of the thread itself, once it runs
+  parker* sleeper = nullptr;  // its own
   bool started = false;
-  bool running = false;  // a job
+  bool running = false;  // jobs
   bool stopping = false;
 
   void run() {
     own_thread_of = this;
+    auto& mine = parker::of_this_thread();
     std::vector<unique_function<void()>> taken;  // swapped in and out, so that a busy thread allocates nothing
+    bool worked = false;
     std::unique_lock lock(mutex);
+    id = std::this_thread::get_id();
+    sleeper = &mine;
     for (;;) {
-      changed.wait(lock, [&] { return !jobs.empty() || stopping; });
-      if (jobs.empty()) return;
+      const auto ticket = mine.ticket();
+      if (jobs.empty()) {
+        if (stopping) return;
+        lock.unlock();
+        worked = worked && between && between(mine, ticket);
+        if (!worked) mine.park(ticket);
+        lock.lock();
+        continue;
+      }
       taken.swap(jobs);
       running = true;
       lock.unlock();
@@ -39,6 +53,7 @@ struct notifier::state {
         job = {};
       }
       taken.clear();
+      worked = true;
       lock.lock();
       running = false;
       if (jobs.empty()) changed.notify_all();
@@ -46,7 +61,10 @@ struct notifier::state {
   }
 };
 
-notifier::notifier(executor user) : state_(std::make_shared<state>()) { state_->user = std::move(user); }
+notifier::notifier(executor user, pastime between) : state_(std::make_shared<state>()) {
+  state_->user = std::move(user);
+  state_->between = std::move(between);
+}
 
 notifier::~notifier() { stop(); }
 
@@ -56,7 +74,7 @@ void notifier::post(unique_function<void()> work) noexcept {
     state_->user([kept] { (*kept)(); });
     return;
   }
-  bool wake = false;
+  parker* wake = nullptr;
   {
     const std::lock_guard lock(state_->mutex);
     state_->jobs.push_back(std::move(work));
@@ -64,9 +82,10 @@ void notifier::post(unique_function<void()> work) noexcept {
       state_->started = true;
       state_->thread = start_thread("interlock-calls", [state = state_] { state->run(); });
     }
-    wake = state_->jobs.size() == 1 && !state_->running;
+    if (state_->jobs.size() == 1 && !state_->running && state_->id != std::this_thread::get_id())
+      wake = state_->sleeper;
   }
-  if (wake) state_->changed.notify_all();  // not before: whom it wakes wants the mutex
+  if (wake != nullptr) wake->unpark();  // not before: whom it wakes wants the mutex
 }
 
 bool notifier::is_current() const noexcept { return own_thread_of == state_.get(); }
@@ -84,7 +103,7 @@ void notifier::stop() noexcept {
     const std::lock_guard lock(state_->mutex);
     state_->stopping = true;
     ending = std::move(state_->thread);
-    state_->changed.notify_all();
+    if (state_->sleeper != nullptr) state_->sleeper->unpark();
   }
   if (!ending.joinable()) return;
   if (is_current())

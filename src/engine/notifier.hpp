@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "engine/parker.hpp"
+
 #include <interlock/detail/operation.hpp>
 #include <interlock/options.hpp>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace interlock::inline v1::runtime {
@@ -12,7 +16,10 @@ namespace interlock::inline v1::runtime {
 /// engine's loop, so that a slow callback can delay other callbacks but never a renewal.
 class notifier final : public detail::callback_place {
  public:
-  explicit notifier(executor user);
+  /// What the thread does after it has worked and before it sleeps: true, it may have more to do, or may do it again.
+  using pastime = std::function<bool(parker& mine, std::uint32_t ticket)>;
+
+  explicit notifier(executor user, pastime between = {});
   ~notifier() override;
   notifier(const notifier&) = delete;
   notifier& operator=(const notifier&) = delete;

@@ -53,12 +53,12 @@ void parker::park(std::uint32_t ticket) noexcept {
   ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, ticket, nullptr, nullptr, 0);
 }
 
-bool parker::park_beside(int fd, std::uint32_t ticket) noexcept {
+bool parker::park_beside(int fd, std::uint32_t ticket, int most_milliseconds) noexcept {
   if (bell_ < 0) bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (bell_ < 0) return ::sched_yield(), true;  // no descriptor left: keep reading instead of sleeping
   pollfd both[2] = {{.fd = fd, .events = POLLIN, .revents = 0}, {.fd = bell_, .events = POLLIN, .revents = 0}};
   polling_.store(true);  // before the word is read: either the waker sees this, or we see its word
-  if (word_.load() == ticket) ::poll(both, 2, -1);
+  if (word_.load() == ticket) ::poll(both, 2, most_milliseconds);
   polling_.store(false);
   std::uint64_t rings = 0;
   if (both[1].revents != 0 && ::read(bell_, &rings, sizeof rings) < 0) rings = 0;  // an empty bell is fine too

@@ -19,7 +19,7 @@ class parker {
   /// Sleeps unless somebody has unparked since the ticket was taken.
   void park(std::uint32_t ticket) noexcept;
   /// Also wakes when `fd` is readable; true: it was. Costs more to be unparked from than park().
-  bool park_beside(int fd, std::uint32_t ticket) noexcept;
+  bool park_beside(int fd, std::uint32_t ticket, int most_milliseconds = -1) noexcept;
   void unpark() noexcept;
 
  private:

@@ -39,7 +39,7 @@ class clocked_courier final : public redis_store::courier {
   [[nodiscard]] redis_store::server_facts facts() const override { return {}; }
   [[nodiscard]] int borrow_news() noexcept override { return -1; }
   [[nodiscard]] bool read_news() noexcept override { return false; }
-  void return_news(bool) noexcept override {}
+  void return_news(backend::loan_end) noexcept override {}
   void close() noexcept override {}
 
  private:

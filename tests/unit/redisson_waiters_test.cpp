@@ -31,7 +31,7 @@ class notebook final : public courier {
   [[nodiscard]] server_facts facts() const override { return {}; }
   [[nodiscard]] int borrow_news() noexcept override { return -1; }
   [[nodiscard]] bool read_news() noexcept override { return false; }
-  void return_news(bool) noexcept override {}
+  void return_news(backend::loan_end) noexcept override {}
   void close() noexcept override {}
 
   std::vector<std::string> subscribed, unsubscribed;

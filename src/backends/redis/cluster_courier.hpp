@@ -39,7 +39,7 @@ class cluster_courier final : public courier,
   [[nodiscard]] server_facts facts() const override;
   [[nodiscard]] int borrow_news() noexcept override { return -1; }  // there is more than one to listen to
   [[nodiscard]] bool read_news() noexcept override { return false; }
-  void return_news(bool) noexcept override {}
+  void return_news(backend::loan_end) noexcept override {}
   void close() noexcept override;
 
   // connection::owner

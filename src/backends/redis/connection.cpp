@@ -239,17 +239,19 @@ int connection::borrow() noexcept {
   if (borrowed_ || !is_up()) return -1;
   borrowed_ = busy_ = true;
   watch_in(watched_ & ~unsigned{EPOLLIN});
+  if (!out_.unsent().empty()) flush_locked();  // it was about to be sent by somebody who has to be woken for it
   return socket_;
 }
 
 // Between the calls of a caller that always reads for itself, nobody needs to listen at once: opening and shutting the
 // gate each time would cost it two system calls.
-void connection::give_back(bool quiet) noexcept {
+void connection::give_back(backend::loan_end as) noexcept {
   bool call = false;
   {
     const std::lock_guard lock(mutex_);
     borrowed_ = false;
-    if (!quiet || !out_.empty() || !is_up()) return watch_in(watched_ | EPOLLIN);
+    const bool later = as == backend::loan_end::back_soon || (as == backend::loan_end::quiet && out_.empty());
+    if (!later || !is_up()) return watch_in(watched_ | EPOLLIN);
     call = !std::exchange(attending_, true);
   }
   if (call) attend();

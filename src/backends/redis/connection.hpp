@@ -118,7 +118,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   /// false: it has ended; nothing more will come.
   [[nodiscard]] bool read_borrowed() noexcept;
   [[nodiscard]] bool await_borrowed() noexcept;
-  void give_back(bool quiet) noexcept;
+  void give_back(backend::loan_end as) noexcept;
 
  private:
   enum class state : std::uint8_t { idle, connecting, shaking_hands, greeting, up, dead };

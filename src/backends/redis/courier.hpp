@@ -60,7 +60,7 @@ class courier {
   [[nodiscard]] virtual int borrow_news() noexcept = 0;
   [[nodiscard]] virtual bool read_news() noexcept = 0;
   [[nodiscard]] virtual bool await_news() noexcept { return true; }
-  virtual void return_news(bool quiet) noexcept = 0;
+  virtual void return_news(backend::loan_end as) noexcept = 0;
 
   /// No handler or message is called after this returned.
   virtual void close() noexcept = 0;

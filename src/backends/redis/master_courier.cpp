@@ -224,13 +224,13 @@ bool master_courier::await_news() noexcept {
   return from && from->await_borrowed();
 }
 
-void master_courier::return_news(bool quiet) noexcept {
+void master_courier::return_news(backend::loan_end as) noexcept {
   pointer to;
   {
     const std::lock_guard lock(mutex_);
     to = std::exchange(lent_, nullptr);
   }
-  if (to) to->give_back(quiet);
+  if (to) to->give_back(as);
 }
 
 void master_courier::close() noexcept {

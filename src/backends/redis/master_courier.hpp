@@ -39,7 +39,7 @@ class master_courier final : public courier,
   [[nodiscard]] int borrow_news() noexcept override;
   [[nodiscard]] bool read_news() noexcept override;
   [[nodiscard]] bool await_news() noexcept override;
-  void return_news(bool quiet) noexcept override;
+  void return_news(backend::loan_end as) noexcept override;
   void close() noexcept override;
 
   // connection::owner

@@ -104,7 +104,7 @@ class store final : public backend {
     channel_->receive(events_, false);
     return true;
   }
-  void return_news(bool) noexcept override {
+  void return_news(loan_end) noexcept override {
     const visit here(*this);
     if (!closed_.load()) channel_->give_back();
   }
