@@ -134,7 +134,15 @@ class asio_loop final : public loop {
   }
   void call_at(instant when, unique_function<void()> work) override {
     const std::lock_guard lock(mutex_);
-    calls_.emplace(when, std::move(work));
+    if (spare_calls_.empty()) {
+      calls_.emplace(when, std::move(work));
+    } else {
+      auto node = std::move(spare_calls_.back());
+      spare_calls_.pop_back();
+      node.key() = when;
+      node.mapped() = std::move(work);
+      calls_.insert(std::move(node));
+    }
     arm(when);
   }
   subscription when_readable(int fd, std::function<void()> ready) override {
@@ -165,20 +173,23 @@ class asio_loop final : public loop {
   }
 
   void time_has_come() {
-    std::vector<unique_function<void()>> due;
     bool tick = false;
     {
       const std::lock_guard lock(mutex_);
       const auto now = boot_clock::now();
       armed_ = instant::max();
-      for (auto first = calls_.begin(); first != calls_.end() && first->first <= now; first = calls_.erase(first))
-        due.push_back(std::move(first->second));
+      while (!calls_.empty() && calls_.begin()->first <= now) {
+        auto node = calls_.extract(calls_.begin());
+        due_.push_back(std::move(node.mapped()));
+        if (spare_calls_.size() < few_calls) spare_calls_.push_back(std::move(node));
+      }
       tick = tick_at_ <= now;
       if (tick) tick_at_ = instant::max();
       arm(std::min(tick_at_, calls_.empty() ? instant::max() : calls_.begin()->first));
     }
     if (tick) tick_();
-    for (auto& one : due) one();
+    for (auto& one : due_) one();
+    due_.clear();
   }
 
   // Swapped out and back, so that a busy loop allocates nothing.
@@ -197,13 +208,16 @@ class asio_loop final : public loop {
   net::executor_work_guard<net::io_context::executor_type> work_;
   std::optional<net::posix::stream_descriptor> timer_;
   std::function<void()> tick_;
-  std::mutex mutex_;                  // everything below but running_
+  std::mutex mutex_;                  // everything below but running_ and due_
   instant armed_ = instant::max();    // what the timer is set to
   instant tick_at_ = instant::max();  // what the engine wants
-  std::multimap<instant, unique_function<void()>> calls_;
+  using timed_calls = std::multimap<instant, unique_function<void()>>;
+  timed_calls calls_;
+  static constexpr std::size_t few_calls = 16;
+  std::vector<timed_calls::node_type> spare_calls_;  // of calls that were made, for the next ones
   std::vector<unique_function<void()>> posted_;
   bool called_ = false;
-  std::vector<unique_function<void()>> running_;  // the loop's thread's own
+  std::vector<unique_function<void()>> running_, due_;  // the loop's thread's own
   std::thread thread_;
 };
 
