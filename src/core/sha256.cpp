@@ -5,6 +5,11 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
 namespace interlock::inline v1::core {
 namespace {
 
@@ -40,23 +45,69 @@ void compress(state& h, const std::byte* block) noexcept {
   for (std::size_t i = 0; i < 8; ++i) h[i] += add[i];
 }
 
-}  // namespace
+using compression = void (*)(state&, const std::byte*) noexcept;
 
-std::array<std::byte, 32> sha256(std::span<const std::byte> data) noexcept {
+#if defined(__x86_64__)
+// With the processor's own instructions, a tenth of the time. They work on the halves ABEF and CDGH of the state, four
+// rounds a turn; m holds the sixteen words that are next.
+__attribute__((target("sha,sse4.1"))) void compress_fast(state& h, const std::byte* block) noexcept {
+  const auto load = [](const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); };
+  const auto big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  const auto cdab = _mm_shuffle_epi32(load(&h[0]), 0xb1), efgh = _mm_shuffle_epi32(load(&h[4]), 0x1b);
+  auto abef = _mm_alignr_epi8(cdab, efgh, 8), cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);
+  const auto abef_before = abef, cdgh_before = cdgh;
+  __m128i m[4];
+  for (std::size_t i = 0; i < 4; ++i) m[i] = _mm_shuffle_epi8(load(block + 16 * i), big_endian);
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < 16; ++i) {
+    auto& now = m[i % 4];
+    const auto last = m[(i + 3) % 4];
+    const auto words = _mm_add_epi32(now, load(&rounds[4 * i]));
+    cdgh = _mm_sha256rnds2_epu32(cdgh, abef, words);
+    abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(words, 0x0e));
+    const auto seven_back = _mm_alignr_epi8(last, m[(i + 2) % 4], 4);
+    now = _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(now, m[(i + 1) % 4]), seven_back), last);
+  }
+  const auto feba = _mm_shuffle_epi32(_mm_add_epi32(abef, abef_before), 0x1b);
+  const auto dchg = _mm_shuffle_epi32(_mm_add_epi32(cdgh, cdgh_before), 0xb1);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(&h[0]), _mm_blend_epi16(feba, dchg, 0xf0));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(&h[4]), _mm_alignr_epi8(dchg, feba, 8));
+}
+
+compression best_compression() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool sse = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_SSE4_1) != 0 && (c & bit_SSSE3) != 0;
+  const bool sha = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_SHA) != 0;
+  return sse && sha ? compress_fast : compress;
+}
+#else
+compression best_compression() noexcept { return compress; }
+#endif
+
+std::array<std::byte, 32> hash(std::span<const std::byte> data, compression compress_block) noexcept {
   state h{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const auto bits = static_cast<std::uint64_t>(data.size()) * 8;
-  for (; data.size() >= 64; data = data.subspan(64)) compress(h, data.data());
+  for (; data.size() >= 64; data = data.subspan(64)) compress_block(h, data.data());
 
   std::array<std::byte, 128> tail{};
   if (!data.empty()) std::memcpy(tail.data(), data.data(), data.size());
   tail[data.size()] = std::byte{0x80};
   const std::size_t size = data.size() < 56 ? 64 : 128;
   for (std::size_t i = 0; i < 8; ++i) tail[size - 1 - i] = std::byte(bits >> (8 * i));
-  for (std::size_t at = 0; at < size; at += 64) compress(h, tail.data() + at);
+  for (std::size_t at = 0; at < size; at += 64) compress_block(h, tail.data() + at);
 
   std::array<std::byte, 32> out{};
   for (std::size_t i = 0; i < 32; ++i) out[i] = std::byte(h[i / 4] >> (24 - 8 * (i % 4)));
   return out;
 }
+
+}  // namespace
+
+std::array<std::byte, 32> sha256(std::span<const std::byte> data) noexcept {
+  static const compression best = best_compression();
+  return hash(data, best);
+}
+
+std::array<std::byte, 32> sha256_portable(std::span<const std::byte> data) noexcept { return hash(data, compress); }
 
 }  // namespace interlock::inline v1::core

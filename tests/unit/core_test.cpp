@@ -39,6 +39,14 @@ TEST(sha256, agrees_with_the_published_examples) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+TEST(sha256, is_the_same_with_and_without_the_processors_help) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(sha256(std::as_bytes(std::span(text))), sha256_portable(std::as_bytes(std::span(text)))) << i;
+    text += static_cast<char>(i * 37);
+  }
+}
+
 TEST(timetable, gives_the_earliest_whatever_was_moved_or_taken_out) {
   std::mt19937 random(7);
   std::vector<timed> all(500);
