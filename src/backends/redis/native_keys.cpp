@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/native_keys.hpp"
 
+#include <algorithm>
+
 namespace interlock::inline v1::redis_store::native {
 namespace {
 
@@ -20,6 +22,10 @@ std::optional<char> decoded(std::string_view two) noexcept {
 }  // namespace
 
 void append_encoded(std::string& to, std::string_view name) {
+  if (std::all_of(name.begin(), name.end(), plain)) {
+    to += name;
+    return;
+  }
   for (const char c : name) {
     if (plain(c)) {
       to += c;

@@ -55,7 +55,10 @@ constexpr std::array<std::uint16_t, 256> crc_table = [] {
 
 }  // namespace
 
-script::script(std::string_view source) : text(source), sha(sha1_hex(source)) {}
+script::script(std::string_view source) : text(source), sha(sha1_hex(source)) {
+  append_argument(call, "EVALSHA");
+  append_argument(call, sha);
+}
 
 std::uint16_t slot_of(std::string_view key) noexcept {
   if (const auto open = key.find('{'); open != key.npos)
@@ -72,11 +75,22 @@ packet::packet(const script& what, std::initializer_list<std::string_view> keys,
 }
 
 packet::packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments)
-    : text_(fresh()), script_(&what), slot_(slot_of(route)) {
+    : text_(fresh()), script_(&what) {
   append_header(text_, 3 + keys + arguments);
-  append_argument(text_, "EVALSHA");
-  append_argument(text_, what.sha);
+  text_ += what.call;
   append_argument(text_, static_cast<std::int64_t>(keys));
+  if (keys > 0)
+    first_key_ = text_.size();
+  else
+    slot_ = slot_of(route);
+}
+
+std::uint16_t packet::slot() const noexcept {
+  if (first_key_ == 0) return slot_;
+  std::size_t length = 0;
+  const auto* const from = text_.data() + first_key_ + 1;
+  const auto* const end = std::from_chars(from, text_.data() + text_.size(), length).ptr;
+  return slot_of({end + 2, length});
 }
 
 packet::packet(std::initializer_list<std::string_view> words, std::string_view route)

@@ -14,7 +14,8 @@ namespace interlock::inline v1::redis_store {
 struct script {
   explicit script(std::string_view source);
   std::string_view text;
-  std::string sha;  // 40 hexadecimal digits
+  std::string sha;   // 40 hexadecimal digits
+  std::string call;  // EVALSHA and the sha, as arguments
 };
 
 /// One command, ready to be sent, and what is needed to send it again: with the script's text if the server does not
@@ -42,7 +43,7 @@ class packet {
 
   [[nodiscard]] std::string_view bytes() const noexcept { return text_; }
   [[nodiscard]] const script* called() const noexcept { return script_; }
-  [[nodiscard]] std::uint16_t slot() const noexcept { return slot_; }
+  [[nodiscard]] std::uint16_t slot() const noexcept;
 
   packet(const packet&) = delete;
   packet& operator=(const packet&) = delete;
@@ -51,6 +52,7 @@ class packet {
  private:
   std::string text_;  // from a pool of this thread, so that building one allocates nothing after the first
   const script* script_ = nullptr;
+  std::size_t first_key_ = 0;  // where it begins, as an argument; 0: the slot was said
   std::uint16_t slot_ = 0;
 };
 

@@ -157,20 +157,21 @@ reply_parser::outcome reply_parser::value(std::size_t depth) {
   }
 }
 
-void append_header(std::string& to, std::size_t arguments) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, arguments).ptr;
-  to += '*';
-  to.append(digits, end);
-  to.append("\r\n", 2);
+namespace {
+void append_length(std::string& to, char before, std::size_t length) {
+  char line[24];
+  line[0] = before;
+  auto* const end = std::to_chars(line + 1, line + sizeof line - 2, length).ptr;
+  end[0] = '\r';
+  end[1] = '\n';
+  to.append(line, end + 2);
 }
+}  // namespace
+
+void append_header(std::string& to, std::size_t arguments) { append_length(to, '*', arguments); }
 
 void append_argument(std::string& to, std::string_view bytes) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, bytes.size()).ptr;
-  to += '$';
-  to.append(digits, end);
-  to.append("\r\n", 2);
+  append_length(to, '$', bytes.size());
   to.append(bytes);
   to.append("\r\n", 2);
 }
