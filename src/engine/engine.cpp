@@ -111,7 +111,14 @@ failure engine::closed_failure() const {
 
 void engine::set_alarm(alarm& what, instant due) {
   timetable_.set(what, due);
-  if (due != instant::max() && !closed_) loop_->wake_at(timetable_.next());
+  if (due != instant::max()) wake_loop();
+}
+
+// [mutex_] Unless it is going to be awake by then.
+void engine::wake_loop() {
+  if (timetable_.next() >= loop_awake_ || closed_) return;
+  loop_awake_ = timetable_.next();
+  loop_->wake_at(loop_awake_);
 }
 
 instant engine::next_due() {
@@ -123,6 +130,7 @@ void engine::tick() noexcept {
   aftermath out(time_.now());
   {
     const std::lock_guard lock(mutex_);
+    loop_awake_ = instant::max();
     while (timetable_.next() <= out.now) {
       auto* what = static_cast<alarm*>(timetable_.first());
       timetable_.set(*what, instant::max());
@@ -133,7 +141,7 @@ void engine::tick() noexcept {
       auto& claim = static_cast<claim_record&>(*what);
       apply(claim, claim.machine.timer(out.now, random_.fraction()), out);
     }
-    if (!closed_ && timetable_.next() != instant::max()) loop_->wake_at(timetable_.next());
+    wake_loop();
   }
   run(out);
 }

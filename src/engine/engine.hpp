@@ -173,6 +173,7 @@ class engine final : public backend_events {
   slot& slot_of(std::string_view full, std::string_view shown);
   void leave_slot(slot& at) noexcept;
   void set_alarm(alarm& what, instant due);
+  void wake_loop();
   void change_state(detail::hold& held, lock_state to);
   void emit(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss,
             const failure* why);
@@ -202,6 +203,7 @@ class engine final : public backend_events {
   std::mutex mutex_;  // everything below
   core::kernel_random random_;
   core::timetable timetable_;
+  instant loop_awake_ = instant::max();  // it calls tick() no later than this
   std::unordered_map<std::string, slot, text_hash, std::equal_to<>> slots_;
   std::size_t idle_slots_ = 0;
   std::vector<claim_record*> buckets_;

@@ -129,16 +129,14 @@ void engine::let_go(hold& held) noexcept {
 }
 
 void engine::forget(hold& held) noexcept {
-  aftermath out(time_.now(), inline_work::if_brief);
-  {
-    const std::lock_guard lock(mutex_);
-    if (held.claim != nullptr || believed(held)) {  // granted to somebody who has gone
-      held.depth = 1;
-      result<void> done;
-      begin_leaving(held, nullptr, out, done);
-    }
-    leave_slot(*held.at);
-  }
+  std::unique_lock lock(mutex_);
+  if (held.claim == nullptr && !believed(held)) return leave_slot(*held.at);
+  aftermath out(time_.now(), inline_work::if_brief);  // granted to somebody who has gone
+  held.depth = 1;
+  result<void> done;
+  begin_leaving(held, nullptr, out, done);
+  leave_slot(*held.at);
+  lock.unlock();
   run(out);
 }
 

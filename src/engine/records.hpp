@@ -142,6 +142,11 @@ struct aftermath {
       for (std::size_t i = 0; i < count; ++i) call(few[i]);
       for (auto& one : more) call(one);
     }
+    void clear() {
+      for (std::size_t i = 0; i < count; ++i) few[i] = {};
+      count = 0;
+      more.clear();
+    }
     [[nodiscard]] bool empty() const noexcept { return count == 0; }
   };
   instant now{};  ///< taken before anything is sent: every lease counts from here
