@@ -70,7 +70,12 @@ enum class finality : std::uint8_t {
   final,     ///< an enter may still be under way: it must never take effect after this
 };
 /// May the backend do the work on the calling thread, before it returns, if that takes no waiting?
-enum class inline_work : std::uint8_t { never, if_brief };
+enum class inline_work : std::uint8_t {
+  never,
+  if_brief,
+  together,  ///< not yet: this thread is about to ask for more, and calls flush() then; should that take longer than
+             ///< some milliseconds, the backend must not wait for it
+};
 
 /// How a claim stands in the store.
 struct standing {
@@ -158,6 +163,9 @@ class backend {
   /// so that nobody is granted the lock while the holder believes in it. By force: now. false: it was gone already.
   virtual void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) = 0;
 
+  /// Optional. Sends what was asked with inline_work::together; so does borrow_news(), unless it answers -1.
+  virtual void flush() noexcept {}
+
   /// Optional. How the store is set up, for `interlock doctor`.
   virtual void examine(completion<std::vector<store_check>> done) { done(std::vector<store_check>{}); }
 
@@ -171,8 +179,8 @@ class backend {
   /// read_news() that first waits, for some milliseconds at most, until there is something: for an answer that is about
   /// to come, one system call where finding out that it can be read takes another. A store may return at once.
   [[nodiscard]] virtual bool await_news() noexcept { return true; }
-  /// `quiet`: nobody else of this client is waiting for anything now. `back_soon`: whoever returns it is going to borrow
-  /// it again; if that takes longer than some milliseconds, somebody must listen meanwhile.
+  /// `quiet`: nobody else of this client is waiting for anything now. `back_soon`: whoever returns it is going to
+  /// borrow it again; if that takes longer than some milliseconds, somebody must listen meanwhile.
   enum class loan_end : std::uint8_t { others_wait, quiet, back_soon };
   virtual void return_news(loan_end as) noexcept { static_cast<void>(as); }
 

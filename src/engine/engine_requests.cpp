@@ -152,12 +152,16 @@ void engine::sleep(request& one) {
 // itself. Nobody has to be woken twice then, first to read and then to call back.
 bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
   constexpr int moment = 10;  // milliseconds; longer would keep lone callers from reading for themselves
+  bool idle = false;
   {
     const std::lock_guard lock(mutex_);
-    if (closing_ || open_requests_ == 0) return false;
+    idle = closing_ || open_requests_ == 0;
   }
-  const int news = store_->borrow_news(backend::awaited::answer);
-  if (news < 0) return false;
+  const int news = idle ? -1 : store_->borrow_news(backend::awaited::answer);
+  if (news < 0) {
+    store_->flush();
+    return false;
+  }
   const bool some = mine.park_beside(news, seen, moment);
   const bool more = !some || store_->read_news();
   store_->return_news(some && more ? backend::loan_end::back_soon : backend::loan_end::others_wait);

@@ -80,12 +80,13 @@ void engine::on_push(F&& change) noexcept {
 void engine::wake(aftermath& out) {
   out.sleepers.each([](parker* one) { one->unpark(); });
   out.announced.each([](const std::shared_ptr<request>& one) { one->announce(); });
-  out.sleepers = {};
-  out.announced = {};
+  out.sleepers.clear();
+  out.announced.clear();
 }
 
 void engine::run(aftermath& out) {
   wake(out);
+  if (out.here == inline_work::never && calls_->is_working()) out.here = inline_work::together;  // see listen()
   out.questions.each([&](aftermath::question& one) { ask(one, out.now, out.here); });
   if (out.looks.empty()) return;
   {

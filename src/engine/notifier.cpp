@@ -11,6 +11,7 @@
 namespace interlock::inline v1::runtime {
 namespace {
 thread_local const void* own_thread_of = nullptr;
+thread_local const void* working_for = nullptr;
 }
 
 // Shared with the thread, which may outlive the notifier when the last handle goes away inside a callback.
@@ -48,11 +49,13 @@ struct notifier::state {
       taken.swap(jobs);
       running = true;
       lock.unlock();
+      working_for = this;
       for (auto& job : taken) {
         job();
         job = {};
       }
       taken.clear();
+      working_for = nullptr;
       worked = true;
       lock.lock();
       running = false;
@@ -89,6 +92,8 @@ void notifier::post(unique_function<void()> work) noexcept {
 }
 
 bool notifier::is_current() const noexcept { return own_thread_of == state_.get(); }
+
+bool notifier::is_working() const noexcept { return working_for == state_.get(); }
 
 void notifier::adopt_current_thread() const noexcept { own_thread_of = state_.get(); }
 

@@ -26,6 +26,8 @@ class notifier final : public detail::callback_place {
 
   void post(unique_function<void()> work) noexcept override;
   [[nodiscard]] bool is_current() const noexcept override;
+  /// This thread is running what was posted, and comes to its pastime afterwards.
+  [[nodiscard]] bool is_working() const noexcept;
   /// Returns when everything posted so far has run.
   void drain();
   /// Runs what is queued, then ends the thread. On the notifier's own thread it does not wait.

@@ -15,7 +15,9 @@
 namespace interlock::inline v1::redis_store {
 namespace {
 
-constexpr std::size_t few = 4;  // under way: one more may be written at once
+constexpr std::size_t few = 4;                           // under way: one more may be written at once
+constexpr std::size_t good_deal = std::size_t{4} << 10;  // bytes: worth a packet of its own
+constexpr milliseconds unsent_most{2};                   // what a caller was to send is sent by the loop
 constexpr std::size_t read_size = std::size_t{64} << 10;
 constexpr milliseconds attendance{5};  // a socket that callers read themselves is looked after this often
 
@@ -57,11 +59,12 @@ bool connection::brings_text(const order& what) {
 }
 
 void connection::send(const order& what, inline_work here, reply_handler done) {
-  bool post = false;
+  bool post = false, in_time = false;
   {
     const std::lock_guard lock(mutex_);
     if (is_up()) {
-      const auto now = time_.now();
+      // What is left to be sent together is counted from the first of it, so that the clock is not read for each.
+      const auto now = in_time_ && !out_.unsent().empty() ? out_.back().sent : time_.now();
       if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
       const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
       if (brings_text(what))
@@ -72,6 +75,8 @@ void connection::send(const order& what, inline_work here, reply_handler done) {
       if (!corked_ && !flush_posted_) {
         if (here == inline_work::if_brief && out_.size() <= few) {
           flush_locked();
+        } else if (here == inline_work::together) {
+          in_time = leave_unsent();
         } else {
           post = flush_posted_ = true;
           watch_in(watched_ | EPOLLIN);  // whoever asks this way does not come to read the answer
@@ -81,6 +86,7 @@ void connection::send(const order& what, inline_work here, reply_handler done) {
     }
   }
   if (post) post_flush();
+  if (in_time) send_in_time();
   if (done) done(failure(errc::unavailable, where_.shown() + ": not connected"));
 }
 
@@ -102,6 +108,37 @@ void connection::send_for_push(const packet& what, reply_handler done) {
 
 void connection::post_flush() {
   loop_.post([self = shared_from_this()] { self->flush(); });
+}
+
+// [mutex_] The caller sends it together with what it will ask next. A good deal of it may go already, so that the
+// server has something to do meanwhile. true: send_in_time() has to be called.
+bool connection::leave_unsent() {
+  if (out_.unsent().size() < good_deal) return !std::exchange(in_time_, true);
+  flush_locked();
+  return false;
+}
+
+// Whoever left something to be sent may be kept by other work: user code, which may take as long as it likes.
+void connection::send_in_time() {
+  loop_.call_at(time_.now() + unsent_most, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const std::lock_guard lock(self->mutex_);
+    self->in_time_ = false;
+    self->flush_and_listen();
+  });
+}
+
+void connection::flush_left() noexcept {
+  const std::lock_guard lock(mutex_);
+  flush_and_listen();
+}
+
+// [mutex_] Whoever sent it does not come to read the answer.
+void connection::flush_and_listen() noexcept {
+  if (corked_ || out_.empty() || !is_up()) return;
+  flush_locked();
+  watch_in(watched_ | EPOLLIN);
 }
 
 void connection::flush() noexcept {

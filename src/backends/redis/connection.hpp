@@ -114,6 +114,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] server_facts facts() const;
 
   // See backend.
+  void flush_left() noexcept;
   [[nodiscard]] int borrow() noexcept;
   /// false: it has ended; nothing more will come.
   [[nodiscard]] bool read_borrowed() noexcept;
@@ -148,6 +149,9 @@ class connection final : public std::enable_shared_from_this<connection> {
   void flush_locked() noexcept;
   [[nodiscard]] bool brings_text(const order& what);
   void post_flush();
+  [[nodiscard]] bool leave_unsent();
+  void send_in_time();
+  void flush_and_listen() noexcept;
   void watch_in(unsigned events) noexcept;
   void attend() noexcept;
   void watch_deadline();
@@ -186,6 +190,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   unsigned watched_ = 0;              // what the gate lets through
   bool corked_ = false;               // replies are being handled: what they make us send goes out together afterwards
   bool flush_posted_ = false;
+  bool in_time_ = false;                  // a look after what callers left unsent is due
   instant deadline_at_ = instant::max();  // when the timer in force fires
   bool listening_ = false;                // has subscribed to something
   bool borrowed_ = false;

@@ -57,6 +57,7 @@ class courier {
   [[nodiscard]] virtual server_facts facts() const = 0;
 
   /// See backend.
+  virtual void flush() noexcept {}
   [[nodiscard]] virtual int borrow_news() noexcept = 0;
   [[nodiscard]] virtual bool read_news() noexcept = 0;
   [[nodiscard]] virtual bool await_news() noexcept { return true; }

@@ -198,6 +198,10 @@ void master_courier::pushed(connection&, reply what) noexcept {
 
 // ---- lending
 
+void master_courier::flush() noexcept {
+  if (const auto to = current()) to->flush_left();
+}
+
 int master_courier::borrow_news() noexcept {
   const std::lock_guard lock(mutex_);
   if (!talk_ || lent_) return -1;

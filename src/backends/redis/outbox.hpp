@@ -42,6 +42,7 @@ class outbox {
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   [[nodiscard]] const request& front() const noexcept { return ring_[first_]; }
+  [[nodiscard]] const request& back() const noexcept { return ring_[(first_ + count_ - 1) & (ring_.size() - 1)]; }
   [[nodiscard]] std::string_view bytes_of(const request& one) const noexcept {
     return std::string_view(bytes_).substr(one.begin - base_, one.end - one.begin);
   }

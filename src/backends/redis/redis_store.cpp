@@ -60,6 +60,10 @@ class store final : public backend {
   void examine(completion<std::vector<store_check>> done) override {
     redis_store::examine(line_.way, settings_, std::move(done));
   }
+  void flush() noexcept override {
+    line_.way->flush();
+    if (line_.second_way) line_.second_way->flush();
+  }
   int borrow_news(awaited) noexcept override { return line_.second_way ? -1 : line_.way->borrow_news(); }
   bool read_news() noexcept override { return line_.way->read_news(); }
   bool await_news() noexcept override { return line_.way->await_news(); }

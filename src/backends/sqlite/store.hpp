@@ -230,7 +230,7 @@ class store final : public backend {
 
 template <class T, class Work>
 bool store::brief(inline_work where, completion<T>& done, Work work) {
-  if (where == inline_work::never || !worker_.idle()) return false;
+  if (where != inline_work::if_brief || !worker_.idle()) return false;
   std::vector<notice> ours;
   std::unique_lock door(door_, std::defer_lock);
   for (int i = 0; i < brief_tries; ++i) {

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#ifdef INTERLOCK_WITH_REDIS
+
+#include "support/eventually.hpp"
+#include "support/redis_server.hpp"
+
+#include <interlock/client.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+
+/// Callbacks ask for more, and their thread sends that and reads the answers itself. User code may do as it likes
+/// there all the same.
+namespace interlock {
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::eventually;
+using test_support::redis_server;
+
+struct redis_callbacks : ::testing::Test {
+  redis_server server{};
+  client locks{server.url()};
+  client others{server.url()};
+
+  [[nodiscard]] bool is_held(const std::string& name) const { return !others.inspect(name).holders.empty(); }
+  [[nodiscard]] std::size_t waiters(const std::string& name) const { return others.inspect(name).waiters.size(); }
+};
+
+TEST_F(redis_callbacks, what_a_callback_asked_for_is_sent_while_it_goes_on_working) {
+  std::promise<void> seen;
+  std::optional<pending<guard>> second;
+  std::promise<bool> worked;
+  locks.async_acquire("first").then([&](const result<guard>&) {
+    second.emplace(locks.async_acquire("second"));
+    worked.set_value(seen.get_future().wait_for(30s) == std::future_status::ready);
+  });
+  EXPECT_TRUE(eventually([&] { return is_held("second"); }, 20s));
+  seen.set_value();
+  EXPECT_TRUE(worked.get_future().get());
+  EXPECT_TRUE(second->get().valid());
+}
+
+TEST_F(redis_callbacks, a_release_in_a_callback_is_sent_while_it_goes_on_working) {
+  std::promise<void> seen, asked;
+  std::optional<pending<void>> release;
+  locks.async_acquire("first").then([&](result<guard> got) {
+    release.emplace(got.value().async_release());
+    asked.set_value();
+    seen.get_future().wait_for(30s);
+  });
+  asked.get_future().get();
+  EXPECT_TRUE(eventually([&] { return others.try_acquire("first", {.wait = 0ms}).has_value(); }, 20s));
+  seen.set_value();
+  release->get();
+}
+
+TEST_F(redis_callbacks, a_wait_given_up_in_a_callback_leaves_the_queue_though_nobody_waits_for_anything) {
+  const auto elsewhere = others.acquire("taken");
+  std::optional<pending<guard>> waiting(locks.async_acquire("taken"));
+  ASSERT_TRUE(eventually([&] { return waiters("taken") == 1; }));
+  locks.async_acquire("free").then([&](const result<guard>&) { waiting.reset(); });
+  EXPECT_TRUE(eventually([&] { return waiters("taken") == 0; }));
+}
+
+TEST_F(redis_callbacks, a_blocking_call_beside_busy_callbacks_is_answered) {
+  std::atomic<bool> over{false};
+  std::atomic<int> pairs{0};
+  std::promise<void> ended;
+  struct again {
+    redis_callbacks& with;
+    std::atomic<bool>& over;
+    std::atomic<int>& pairs;
+    std::promise<void>& ended;
+    void operator()() const {
+      with.locks.async_acquire("busy").then([self = *this](result<guard> got) {
+        got.value().async_release().then([self](const result<void>&) {
+          ++self.pairs;
+          if (self.over) return self.ended.set_value();
+          self();
+        });
+      });
+    }
+  };
+  again{*this, over, pairs, ended}();
+  for (int i = 0; i < 300; ++i) locks.acquire("blocking").release().value();
+  EXPECT_TRUE(eventually([&] { return pairs > 10; }));
+  over = true;
+  EXPECT_EQ(ended.get_future().wait_for(30s), std::future_status::ready);
+}
+
+TEST_F(redis_callbacks, requests_of_a_callback_take_effect_in_the_order_they_were_made) {
+  std::promise<int> wrong;
+  locks.async_acquire("trigger").then([&](const result<guard>&) {
+    struct round {
+      client from;
+      std::promise<int>& wrong;
+      void operator()(int left) const {
+        auto first = from.async_acquire("x");
+        first.then([self = *this, left](result<guard> got) {
+          if (!got) return self.wrong.set_value(left);
+          { const guard ends(std::move(*got)); }  // sent at once, or left to be sent
+          self.from.async_try_acquire("x").then([self, left](result<std::optional<guard>> next) {
+            if (!next || !*next) return self.wrong.set_value(left);
+            if (left == 0) return self.wrong.set_value(0);
+            (**next).async_release().then([self, left](const result<void>&) { self(left - 1); });
+          });
+        });
+      }
+    };
+    round{locks, wrong}(200);
+  });
+  EXPECT_EQ(wrong.get_future().get(), 0);
+}
+
+}  // namespace
+}  // namespace interlock
+
+#endif
