@@ -6,7 +6,7 @@
 //   agent shared URL NAME LEASE_MS      valid        -> valid | not-valid
 //                                       write FILE   -> written | refused       (fenced by the token)
 //                                       release      -> released | lost | ERROR
-//   agent count  URL NAME FILE N LEASE_MS   N times under the lock: FILE's number + 1; did NUMBER TOKEN
+//   agent count  URL NAME FILE N LEASE_MS [PAUSE_MS]   N times under the lock: FILE's number + 1; did NUMBER TOKEN
 //
 // It ends at the end of its input, releasing what it holds.
 #include <interlock/interlock.hpp>
@@ -18,6 +18,7 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -67,7 +68,8 @@ int count(const std::vector<std::string>& words) {
   const client locks(words.at(2));
   const auto& file = words.at(4);
   const auto fresh = file + "." + std::to_string(getpid());
-  for (int i = std::stoi(words.at(5)); i > 0; --i) {
+  const milliseconds pause(words.size() > 7 ? std::stoll(words[7]) : 0);
+  for (int i = std::stoi(words.at(5)); i > 0; --i, std::this_thread::sleep_for(pause)) {
     const auto held = locks.acquire(words.at(3), {.lease = milliseconds(std::stoll(words.at(6)))});
     long number = 0;
     std::ifstream(file) >> number;
@@ -84,7 +86,7 @@ int run(const std::vector<std::string>& words) {
   if (verb == "hold") return hold(words, lock_mode::exclusive);
   if (verb == "shared") return hold(words, lock_mode::shared);
   if (verb == "count") return count(words);
-  std::cerr << "usage: agent hold|shared URL NAME LEASE_MS, agent count URL NAME FILE N LEASE_MS\n";
+  std::cerr << "usage: agent hold|shared URL NAME LEASE_MS, agent count URL NAME FILE N LEASE_MS [PAUSE_MS]\n";
   return 64;
 }
 

@@ -2,6 +2,7 @@
 #ifdef INTERLOCK_WITH_REDIS
 
 #include "interop/peer_library.hpp"
+#include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -40,23 +41,29 @@ class plain_peers : public ::testing::TestWithParam<peer_library> {
 };
 
 TEST_P(plain_peers, nobody_loses_an_update_when_both_sides_count) {
-  constexpr int their_rounds = 20, our_rounds = 150;
+  constexpr int their_rounds = 30, our_rounds = 150, total = 2 * their_rounds + 2 * our_rounds;
   const test_support::temporary_folder folder("interop");
   const auto file = (folder.path() / "counter").string();
   std::ofstream(file) << 0;
+  const client locks(url());
+  auto gate = locks.acquire("orders");
   std::vector<agent> all;
   for (int i = 0; i < 2; ++i) all.push_back(theirs("count", 20s, {file, std::to_string(their_rounds)}));
-  for (auto& one : all) ASSERT_TRUE(one.after("did"));  // they run: from now on it is a contest
+  for (auto& one : all) ASSERT_TRUE(one.after("asking"));
   for (int i = 0; i < 2; ++i)
-    all.push_back(agent({"count", url(), "orders", file, std::to_string(our_rounds), "20000"}));
-  for (auto& one : all) {
-    while (one.line(60s)) {
-    }
-    EXPECT_EQ(one.wait(), 0);
+    all.push_back(agent({"count", url(), "orders", file, std::to_string(our_rounds), "20000", "4"}));
+  ASSERT_TRUE(test_support::eventually([&] { return locks.inspect("orders").waiters.size() == 2; }));
+  ASSERT_TRUE(gate.release());  // all four want it: it is a contest
+  std::vector<bool> was_ours(total + 1);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    while (const auto number = all[i].after("did ", 60s)) was_ours.at(std::stoul(*number)) = i >= 2;
+    EXPECT_EQ(all[i].wait(), 0);
   }
-  int number = 0;
+  int number = 0, turns = 0;
   std::ifstream(file) >> number;
-  EXPECT_EQ(number, 2 * their_rounds + 2 * our_rounds);
+  EXPECT_EQ(number, total);
+  for (std::size_t i = 1; i < was_ours.size(); ++i) turns += was_ours[i] != was_ours[i - 1];
+  EXPECT_GE(turns, 6) << "one side was done before the other began";
 }
 
 TEST_P(plain_peers, we_get_it_soon_after_they_let_go) {

@@ -6,7 +6,7 @@ redis_py_agent.py hold  SOCKET KEY TTL_MS         asking; held; then answers lin
                                                     owned   -> owned | not-owned
 redis_py_agent.py renew SOCKET KEY TTL_MS         the same, and a thread reacquires it every third of its time
 redis_py_agent.py try   SOCKET KEY TTL_MS N       tries N times, 20 ms apart, without waiting: busy, or held and it ends
-redis_py_agent.py count SOCKET KEY TTL_MS FILE N  N times under the lock: FILE's number + 1; did NUMBER
+redis_py_agent.py count SOCKET KEY TTL_MS FILE N  asking; N times, 10 ms apart, under the lock: FILE's number + 1; did NUMBER
 """
 import os
 import sys
@@ -49,6 +49,7 @@ def hold(lock, seconds, watched):
 
 def count(lock, file, rounds):
     fresh = f"{file}.{os.getpid()}"
+    say("asking")
     for _ in range(rounds):
         with lock:  # reading and writing are two steps on purpose, with time for others in between
             with open(file, encoding="ascii") as old:
@@ -58,6 +59,7 @@ def count(lock, file, rounds):
                 new.write(str(number))
             os.rename(fresh, file)
             say(f"did {number}")
+        time.sleep(0.01)
 
 
 def main(verb, socket, key, ttl, *rest):

@@ -44,6 +44,7 @@ async function hold(renewed) {
 
 async function count(file, rounds) {
   const fresh = `${file}.${process.pid}`;
+  say('asking');
   for (let i = 0; i < rounds; ++i) {
     const lock = await acquire(patient);
     const number = Number(fs.readFileSync(file, 'ascii')) + 1;  // reading and writing are two steps on purpose
@@ -52,6 +53,7 @@ async function count(file, rounds) {
     fs.renameSync(fresh, file);
     say(`did ${number}`);
     await release(lock);
+    await pause(10);
   }
 }
 
