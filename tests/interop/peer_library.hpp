@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
 #include <string>
@@ -40,6 +41,17 @@ inline peer_library redlock(const std::string& which) {
   return {which,
           {"/usr/bin/env", "NODE_PATH=" + packages, "node", script("redlock_agent.cjs"), which},
           packages + "/" + which};
+}
+
+/// A library for Go; `agent` is the program that redsync/install builds.
+inline peer_library for_go(const std::string& which, const std::string& agent) { return {which, {agent, which}}; }
+
+/// Those of ./dev test, and those for Go if redsync/run has built them.
+inline std::vector<peer_library> plain_libraries() {
+  std::vector<peer_library> all{redis_py(), redlock("redlock4"), redlock("redlock5")};
+  if (const char* agent = std::getenv("INTERLOCK_GO_AGENT"); agent != nullptr)
+    for (const char* which : {"redsync", "redislock"}) all.push_back(for_go(which, agent));
+  return all;
 }
 
 }  // namespace interlock::interop

@@ -166,7 +166,7 @@ TEST_P(plain_peers, whoever_of_us_is_frozen_past_its_lease_is_told_and_takes_not
   EXPECT_TRUE(they.after("owned"));
 }
 
-INSTANTIATE_TEST_SUITE_P(, plain_peers, ::testing::Values(redis_py(), redlock("redlock4"), redlock("redlock5")),
+INSTANTIATE_TEST_SUITE_P(, plain_peers, ::testing::ValuesIn(plain_libraries()),
                          [](const ::testing::TestParamInfo<peer_library>& which) { return which.param.name; });
 
 }  // namespace
