@@ -33,6 +33,19 @@ result<void> master_courier::open() {
   return *opened_;
 }
 
+void master_courier::start() {
+  {
+    const std::lock_guard lock(mutex_);
+    patient_ = true;
+  }
+  connect();
+}
+
+std::optional<failure> master_courier::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
 void master_courier::connect() {
   locator_->find([weak = weak_from_this()](const result<endpoint>& where) {
     if (const auto self = weak.lock()) self->found(where);
@@ -59,6 +72,7 @@ void master_courier::up(connection& which, const server_facts& found) noexcept {
     if (closed_) return;
     if (listen_.get() != &which) {
       first = !std::exchange(was_up_, true);
+      trouble_.reset();
       another = !first && (found.run_id.empty() || found.run_id != facts_.run_id || which.where() != where_);
       facts_ = found;
       forerunners_.add(found);
@@ -73,7 +87,7 @@ void master_courier::up(connection& which, const server_facts& found) noexcept {
     const std::lock_guard lock(mutex_);
     opened_.emplace();
     first_.notify_all();
-    return;
+    if (!patient_) return;
   }
   // Only now, behind the subscriptions: what happens from here on is heard.
   if (another) events_.another_server();
@@ -114,7 +128,8 @@ void master_courier::attempt_over(const failure& why) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    if (!was_up_) {
+    trouble_ = why;
+    if (!was_up_ && !patient_) {
       opened_.emplace(
           failure(why.kind() == errc::indeterminate ? errc::unavailable : why.kind(), "redis " + why.message()));
       first_.notify_all();

@@ -25,6 +25,12 @@ class master_courier final : public courier,
  public:
   master_courier(const backend_environment& environment, connection_settings settings, std::unique_ptr<locator> where);
 
+  /// In place of open(): begins to connect and waits for nothing. What fails is tried again, from the first time on;
+  /// link(true) tells that it is up.
+  void start();
+  /// Why the last attempt to connect failed; nothing once one did not.
+  [[nodiscard]] std::optional<failure> trouble() const;
+
   // courier
   result<void> open() override;
   void deliver_to(layout& reader) noexcept override { layout_.store(&reader); }
@@ -78,6 +84,8 @@ class master_courier final : public courier,
   connection::forerunners forerunners_;
   endpoint where_;
   unsigned attempts_ = 0;
+  std::optional<failure> trouble_;
+  bool patient_ = false;  // start()
   bool was_up_ = false;
   bool closed_ = false;
   core::kernel_random random_;
