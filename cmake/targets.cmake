@@ -37,25 +37,31 @@ function(interlock_private_view target)
 endfunction()
 
 # interlock_store(<store> PACKAGE <cmake package> PKGCONFIG <module> LIBRARY <target> MISSING <words>
-#                 [ARCHIVE <lib.a> NEEDS <library>...])
+#                 [ARCHIVE <lib.a> NEEDS <library>...] [ALSO <folder>...])
 # Called from src/backends/<store>/CMakeLists.txt: library interlock::<store> out of the folder's sources, if the
 # store's client library was found; one line saying so, if not. The umbrella sees INTERLOCK_WITH_<STORE>=1.
 # A store with an ARCHIVE is an embedded one: programs with the property INTERLOCK_LEAN carry the archive inside
 # themselves, one library less to load at each start, and the small command is made of such stores alone.
+# ALSO names folders of stores that are made of this one, and part of its library.
 function(interlock_store store)
-  cmake_parse_arguments(arg "" "PACKAGE;PKGCONFIG;LIBRARY;MISSING;ARCHIVE" "NEEDS" ${ARGN})
+  cmake_parse_arguments(arg "" "PACKAGE;PKGCONFIG;LIBRARY;MISSING;ARCHIVE" "NEEDS;ALSO" ${ARGN})
   if(NOT ${arg_PACKAGE}_FOUND)
     message(STATUS "interlock: store ${store} left out: ${arg_MISSING}")
     return()
   endif()
-  interlock_glob(sources .)
+  interlock_glob(sources . ${arg_ALSO})
   if(NOT sources)
     return()
   endif()
   interlock_library(${store} ${sources})
   target_link_libraries(interlock_${store} PUBLIC interlock::core)
   interlock_store_library(interlock_${store} ${arg_LIBRARY} "${arg_ARCHIVE}" ${arg_NEEDS})
-  file(GLOB texts CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.sql" "${CMAKE_CURRENT_SOURCE_DIR}/*.lua")
+  set(texts)
+  foreach(folder IN ITEMS . ${arg_ALSO})
+    file(GLOB found CONFIGURE_DEPENDS
+      "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.sql" "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.lua")
+    list(APPEND texts ${found})
+  endforeach()
   interlock_embed(interlock_${store} ${texts})
 
   string(TOUPPER "${store}" upper)
