@@ -5,6 +5,7 @@
 #include "core/registry.hpp"
 
 #if INTERLOCK_WITH_REDIS
+#include "backends/quorum/quorum_store.hpp"
 #include "backends/redis/redis_store.hpp"
 #endif
 #if INTERLOCK_WITH_SQLITE
@@ -30,6 +31,8 @@ void register_builtin_stores() {
     for (const auto* scheme :
          {"redis", "rediss", "redis+unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"})
       add(scheme, redis_store::open_redis);
+    for (const auto* scheme : {"redlock", "redlocks", "redis+dual", "rediss+dual"})
+      add(scheme, quorum_store::open_quorum);
 #endif
 #if INTERLOCK_WITH_SQLITE
     add("sqlite", sqlite_store::open_sqlite);

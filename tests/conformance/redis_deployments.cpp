@@ -12,6 +12,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 /// The native layout wherever Redis runs. Such servers take seconds to start, so one set of them serves the whole
 /// suite, in one process: INTERLOCK_REDIS_DEPLOYMENT=cluster conformance_tests --gtest_filter='*/redis_cluster'
@@ -76,6 +78,43 @@ struct in_a_cluster final : deployment {
   redis_cluster servers;
 };
 
+// Independent masters, so many of which must agree.
+struct independent : deployment {
+  explicit independent(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) servers.push_back(std::make_unique<redis_server>());
+  }
+  void empty() override {
+    for (const auto& one : servers) one->command({"FLUSHALL"});
+  }
+  [[nodiscard]] std::string named(const std::string& scheme) const {
+    std::string out = scheme + "://";
+    for (const auto& one : servers)
+      out += (one == servers.front() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(one->port());
+    return out;
+  }
+  std::vector<std::unique_ptr<redis_server>> servers;
+};
+
+struct by_majority final : independent {
+  by_majority() : independent(5) {}
+  std::string url() const override { return named("redlock"); }
+};
+
+struct by_majority_without_tokens final : independent {
+  by_majority_without_tokens() : independent(5) {}
+  std::string url() const override { return named("redlock") + "?token=none"; }
+};
+
+struct by_majority_in_native_layout final : independent {
+  by_majority_in_native_layout() : independent(5) {}
+  std::string url() const override { return named("redlock") + "?layout=native"; }
+};
+
+struct by_both_of_two final : independent {
+  by_both_of_two() : independent(2) {}
+  std::string url() const override { return named("redis+dual"); }
+};
+
 template <class Deployment>
 std::unique_ptr<deployment> start() {
   return std::make_unique<Deployment>();
@@ -83,9 +122,17 @@ std::unique_ptr<deployment> start() {
 
 const std::map<std::string, std::unique_ptr<deployment> (*)()>& kinds() {
   static const std::map<std::string, std::unique_ptr<deployment> (*)()> all{
-      {"acl", start<with_few_rights>}, {"cluster", start<in_a_cluster>},    {"replicas", start<with_replicas>},
-      {"resp2", start<over_resp2>},    {"sentinel", start<with_sentinels>}, {"tls", start<over_tls>},
+      {"acl", start<with_few_rights>},
+      {"cluster", start<in_a_cluster>},
+      {"replicas", start<with_replicas>},
+      {"resp2", start<over_resp2>},
+      {"sentinel", start<with_sentinels>},
+      {"tls", start<over_tls>},
       {"unix", start<over_socket>},
+      {"redlock", start<by_majority>},
+      {"redlock_bare", start<by_majority_without_tokens>},
+      {"redlock_native", start<by_majority_in_native_layout>},
+      {"dual", start<by_both_of_two>},
   };
   return all;
 }
