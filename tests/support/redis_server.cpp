@@ -35,7 +35,8 @@ std::int64_t number_after(const std::string& text, const std::string& name) {
 
 }  // namespace
 
-redis_server::redis_server(redis_options options) : options_(std::move(options)), process_(options_.program) {
+redis_server::redis_server(redis_options options)
+    : options_(std::move(options)), process_(options_.environment.empty() ? options_.program : "env") {
   if (options_.tls) tls_port_.emplace();
   for (int tries = 1; !start(); ++tries) {  // a stranger has taken a port that was free just now
     if (tries == 5) throw std::runtime_error("no port for a Redis server:\n" + process_.log());
@@ -46,7 +47,10 @@ redis_server::redis_server(redis_options options) : options_(std::move(options))
 
 bool redis_server::start() {
   write_config();
-  process_.start({(process_.folder() / "redis.conf").string()});
+  auto arguments = options_.environment;
+  if (!arguments.empty()) arguments.push_back(options_.program);
+  arguments.push_back((process_.folder() / "redis.conf").string());
+  process_.start(std::move(arguments));
   try {
     await_ready();
     return true;

@@ -21,6 +21,8 @@ struct redis_options {
   /// Of the default user. Ours knows it, and so does url().
   std::string password{};
   std::string program = "redis-server";
+  /// "NAME=value" for the server alone.
+  std::vector<std::string> environment{};
   /// The port of a master on 127.0.0.1, or of a proxy in front of it.
   int replica_of = 0;
   /// Listens with TLS too, on a port of its own. Clients may show a certificate and need not.
