@@ -14,6 +14,7 @@ struct bench_case {
   std::string_view name;
   std::string_view what;
   void (*run)(const settings& with, report& out);
+  bool peers = false;  ///< only with --peers
 };
 std::span<const bench_case> all_cases();
 
@@ -31,6 +32,8 @@ void redis_drain(const settings& with, report& out);
 void redis_server_time(const settings& with, report& out);
 void redis_fairness(const settings& with, report& out);
 void redis_leases(const settings& with, report& out);
+void redis_many_peers(const settings& with, report& out);
+void redis_pair_peers(const settings& with, report& out);
 
 #if INTERLOCK_WITH_SQLITE
 inline constexpr bool with_sqlite = true;

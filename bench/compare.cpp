@@ -37,7 +37,7 @@ comparison compare(const settings& with, const measure& floor, const measure& ca
 }
 
 std::string comparison::sides() const {
-  return "floor " + show_time(median(floors)) + ", interlock " + show_time(median(candidates));
+  return other + " " + show_time(median(floors)) + ", interlock " + show_time(median(candidates));
 }
 
 figure comparison::against(double bar, figure like) const {
@@ -47,7 +47,7 @@ figure comparison::against(double bar, figure like) const {
   like.high = *std::max_element(ratios.begin(), ratios.end());
   if (bar > 0) like.bar = bar;
   like.note = sides() + (like.note.empty() ? "" : "; " + like.note);
-  if (noisy) like.note += "; the floor kept moving by more than 15 %: not to be relied on";
+  if (noisy) like.note += "; " + other + " kept moving by more than 15 %: not to be relied on";
   return like;
 }
 

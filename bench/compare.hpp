@@ -15,6 +15,7 @@ using measure = std::function<double()>;
 
 /// Floor and candidate in turn, so that whatever else the machine does falls on both.
 struct comparison {
+  std::string other = "floor";  ///< what it is called in the table
   std::vector<double> ratios{}, floors{}, candidates{};
   int repeated = 0;    ///< rounds thrown away because the floor moved under them
   bool noisy = false;  ///< it went on moving, and rounds were taken all the same

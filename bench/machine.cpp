@@ -4,10 +4,13 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -60,7 +63,25 @@ double processor_time() {
   return seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
 }
 
+double processor_time_of(int process) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/stat");
+  std::string skipped;
+  std::getline(in, skipped, ')');  // its name may have spaces in it
+  for (int i = 3; i < 14; ++i) in >> skipped;
+  double user = 0, system = 0;
+  in >> user >> system;
+  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+bool can_run(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
 
 int threads_of_this_process() { return static_cast<int>(status_line("/proc/self/status", "Threads")); }
 

@@ -32,7 +32,11 @@ class on_core {
 double now();
 /// Processor time of this process, all threads, in seconds.
 double processor_time();
+/// The same of another process; 0 if it has ended.
+double processor_time_of(int process);
 void sleep_for(double seconds);
+/// Is there such a program in $PATH?
+bool can_run(const std::string& program);
 /// As the kernel counts them.
 int threads_of_this_process();
 /// How often threads of `process` went to sleep of their own accord: what wakes up without a reason shows here.

@@ -28,6 +28,10 @@ std::span<const bench_case> all_cases() {
                  redis_server_time},
       bench_case{"redis-fairness", "512 waiters that queue again and again on redis:", redis_fairness},
       bench_case{"redis-leases", "10 000 held leases on redis:", redis_leases},
+      bench_case{"redis-many-peers", "64 locks at once on redis:, against other libraries (--peers)", redis_many_peers,
+                 true},
+      bench_case{"redis-pair-peers", "acquire and release on redis:, against other libraries (--peers)",
+                 redis_pair_peers, true},
   };
   return cases;
 }
@@ -49,6 +53,7 @@ void help() {
       "  --check          exit 1 if a bar is missed\n"
       "  --json           for programs\n"
       "  --command PATH   the interlock command to measure\n"
+      "  --peers FOLDER   against other lock libraries as well, which ./dev bench --peers puts there\n"
       "  --list           the cases\n"
       "\n"
       "Files are put into $TMPDIR, else /var/tmp: that should be a disk.");
@@ -60,20 +65,29 @@ int list() {
   return 0;
 }
 
-bool known(const std::string& name) {
-  return std::ranges::any_of(all_cases(), [&](const bench_case& one) { return one.name == name; });
+/// What is wrong with asking for this case; nothing if it can be run.
+std::string refusal(const std::string& name, const settings& with) {
+  const auto found = std::ranges::find(all_cases(), name, &bench_case::name);
+  if (found == all_cases().end()) return "no case " + name + "; --list shows them";
+  return found->peers && with.peers.empty() ? name + " needs --peers" : "";
+}
+
+bool wanted(const bench_case& one, const settings& with) {
+  if (one.peers && with.peers.empty()) return false;
+  return with.only.empty() || std::ranges::find(with.only, one.name) != with.only.end();
 }
 
 int run(const settings& with) {
   for (const auto& name : with.only) {
-    if (known(name)) continue;
-    std::fprintf(stderr, "interlock_bench: no case %s; --list shows them\n", name.c_str());
+    const auto why = refusal(name, with);
+    if (why.empty()) continue;
+    std::fprintf(stderr, "interlock_bench: %s\n", why.c_str());
     return usage_error;
   }
   share_one_core();
   report out(with.json);
   for (const auto& one : all_cases()) {
-    if (!with.only.empty() && std::ranges::find(with.only, one.name) == with.only.end()) continue;
+    if (!wanted(one, with)) continue;
     try {
       one.run(with, out);
     } catch (const std::exception& why) {

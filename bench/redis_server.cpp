@@ -12,8 +12,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
@@ -22,14 +20,6 @@ namespace bench {
 namespace {
 
 constexpr double patience = 10;
-
-bool can_run(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-  return false;
-}
 
 // In the child: only what is safe between fork and exec.
 [[noreturn]] void become(std::vector<char*>& words, const cpu_set_t* cores) {

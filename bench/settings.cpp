@@ -20,13 +20,14 @@ request refuse(std::string why) { return {.is = request::what::refuse, .why = st
 std::string take(settings& with, std::string_view option, std::string_view value) {
   if (option == "--only") return with.only.emplace_back(value), "";
   if (option == "--command") return with.command = value, "";
+  if (option == "--peers") return with.peers = value, "";
   if (option == "--rounds")
     return number(value, 1, 1000, with.rounds) ? "" : "--rounds takes a whole number from 1 to 1000";
   return number(value, 0.01, 600.0, with.seconds) ? "" : "--seconds takes a number from 0.01 to 600";
 }
 
 bool takes_value(std::string_view word) {
-  return word == "--only" || word == "--rounds" || word == "--seconds" || word == "--command";
+  return word == "--only" || word == "--rounds" || word == "--seconds" || word == "--command" || word == "--peers";
 }
 
 }  // namespace
@@ -48,8 +49,6 @@ request read_arguments(int count, char** words) {
       out.with.check = true;
     else if (word == "--json")
       out.with.json = true;
-    else if (word.starts_with("--peers"))
-      return refuse("--peers: no other lock libraries are measured yet");
     else if (!takes_value(word))
       return refuse("no option " + std::string(word) + "; --help lists them");
     else if (++i == count)

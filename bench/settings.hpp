@@ -12,6 +12,7 @@ struct settings {
   double seconds = 1.0;   ///< one measurement of one side
   std::string command{};  ///< the interlock command; empty: not built
   std::string folder{};   ///< where database files go
+  std::string peers{};    ///< where other lock libraries are; empty: they are not measured
   std::vector<std::string> only{};
   bool check = false;
   bool json = false;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "busy_locks.hpp"
+#include "cases.hpp"
+#include "compare.hpp"
+#include "peers.hpp"
+#include "redis_requests.hpp"
+#include "redis_server.hpp"
+
+#include <interlock/client.hpp>
+
+/// Other lock libraries as they are, each in a process of its own, in turns with interlock on one server.
+namespace bench {
+namespace {
+
+constexpr int many = 64;
+constexpr unsigned server_core = 0, client_core = 1;
+constexpr double a_fifth = 1.0 / 5;  // of their time: five times their rate
+
+/// One row: interlock with these options of its URL against the library.
+struct encounter {
+  std::string suffix;  ///< of the row's name
+  std::string options;
+  double bar;  ///< with many locks at once; 0: for information
+};
+
+struct rival {
+  peer_library library;
+  std::vector<encounter> rows;  ///< as interlock comes, and with the library's own format
+};
+
+std::vector<rival> rivals(const std::string& folder) {
+  return {{redisson_in(folder), {{"", "", a_fifth}, {"-format", "layout=redisson", 0}}},
+          {redsync_in(folder), {{"", "", a_fifth}, {"-format", "layout=plain&token=none", a_fifth}}},
+          {node_redlock_in(folder), {{"", "", 0}}}};
+}
+
+double busy(const interlock::client& locks, double seconds) {
+  busy_locks all(locks, numbered("many", many));
+  const double pace = pace_of(all.pairs(), seconds);
+  all.finish();
+  return pace;
+}
+
+double lone(const interlock::client& locks, double seconds) {
+  int pairs = 0;
+  const double begin = now();
+  for (; now() < begin + seconds; ++pairs) locks.acquire("lone").release().value();
+  return (now() - begin) / pairs;
+}
+
+/// What the rows of one case have in common.
+struct contest {
+  const redis_server& server;
+  const settings& with;
+  report& out;
+  std::string row;  ///< what their names begin with
+  std::string what;
+  int locks;
+  double (*ours)(const interlock::client& locks, double seconds);
+
+  void meet_all() const {
+    for (const auto& one : rivals(with.peers)) meet(one);
+  }
+  void meet(const rival& one) const {
+    const auto& name = one.library.name;
+    if (const auto why = one.library.missing(); !why.empty()) return out.skip(row + "/" + name, why);
+    peer_process peer(one.library, {"127.0.0.1:" + std::to_string(server.port())});
+    const double warmed = peer.warm_up(locks, with.seconds);
+    for (const auto& how : one.rows) out.add(encounter_with(peer, name, how, "warmed up for " + show_time(warmed)));
+  }
+  figure encounter_with(peer_process& peer, const std::string& name, const encounter& how,
+                        const std::string& note) const {
+    const interlock::client client(server.url(how.options));
+    auto compared = compare(
+        with, [&] { return peer.pace(locks, with.seconds); }, [&] { return ours(client, with.seconds); });
+    compared.other = name;
+    return compared.against(locks == many ? how.bar : 0,
+                            {.name = row + "/" + name + how.suffix,
+                             .what = what + ", against " + name + (how.options.empty() ? "" : "; " + how.options),
+                             .note = show_number(1 / median(compared.ratios)) + " times its rate; " + note});
+  }
+};
+
+}  // namespace
+
+void redis_many_peers(const settings& with, report& out) {
+  if (const auto why = why_no_redis(); !why.empty()) return out.skip("redis-many-peers", why);
+  const on_core mine(client_core);
+  const redis_server server(with.folder, server_core);
+  contest{server, with, out, "redis-many", "time per pair, 64 locks at once", many, busy}.meet_all();
+}
+
+void redis_pair_peers(const settings& with, report& out) {
+  if (const auto why = why_no_redis(); !why.empty()) return out.skip("redis-pair-peers", why);
+  const redis_server server(with.folder);
+  contest{server, with, out, "redis-pair", "acquire + release, mean", 1, lone}.meet_all();
+}
+
+}  // namespace bench
