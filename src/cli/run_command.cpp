@@ -112,6 +112,9 @@ int run(const arguments& got) {
   signals caught;
   auto reply = acquire(*locks, got, caught, status);
   if (auto* held = std::get_if<guard>(&reply)) return run_locked(got, std::move(*held), what, *second, caught, status);
+  // By name, not by the destructor: the thread that brought the answer may hold the client a moment longer, and whoever
+  // ends by a signal does not wait for it to leave the queue.
+  locks->close();
   if (const auto* stop = std::get_if<interrupted>(&reply)) {
     status.refused(errc::cancelled, "signal " + std::to_string(stop->signal));
     return -stop->signal;
