@@ -236,7 +236,7 @@ void engine::evicted(const claim_secret& who) noexcept {
 
 void engine::link(bool up) noexcept {
   on_push([&](aftermath& out) {
-    static const std::string no_name;
+    static const auto& no_name = *new std::string;  // a loop may outlive main
     slot nowhere;
     nowhere.full = &no_name;
     emit(up ? event_kind::connected : event_kind::disconnected, nowhere, {}, {}, loss_reason::none, nullptr);

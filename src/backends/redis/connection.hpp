@@ -192,7 +192,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool flush_posted_ = false;
   bool in_time_ = false;                  // a look after what callers left unsent is due
   instant deadline_at_ = instant::max();  // when the timer in force fires
-  bool listening_ = false;                // has subscribed to something
+  std::atomic<bool> listening_ = false;   // has subscribed to something; read without the lock
   bool borrowed_ = false;
   bool attending_ = false;  // a look after the gate is due
   bool busy_ = false;       // borrowed since the last one

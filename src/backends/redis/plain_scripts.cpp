@@ -15,9 +15,11 @@
 namespace interlock::inline v1::redis_store {
 
 const plain_scripts& all_plain_scripts() {
-  static const plain_scripts all{script(embedded::redis_plain_enter_lua), script(embedded::redis_plain_look_lua),
-                                 script(embedded::redis_plain_leave_lua), script(embedded::redis_plain_show_lua),
-                                 script(embedded::redis_plain_evict_lua), script(embedded::redis_plain_sweep_lua)};
+  // Never destroyed: a client may still be undoing things while the program ends.
+  static const auto& all =
+      *new plain_scripts{script(embedded::redis_plain_enter_lua), script(embedded::redis_plain_look_lua),
+                         script(embedded::redis_plain_leave_lua), script(embedded::redis_plain_show_lua),
+                         script(embedded::redis_plain_evict_lua), script(embedded::redis_plain_sweep_lua)};
   return all;
 }
 

@@ -50,7 +50,7 @@ class reader {
 }  // namespace
 
 std::string pack_who(std::string_view client, const claim_origin* origin) {
-  static const claim_origin nobody;
+  static const auto& nobody = *new claim_origin;
   const auto& from = origin == nullptr ? nobody : *origin;
   std::string out;
   out.reserve(client.size() + from.host.size() + from.program.size() + from.purpose.size() + 32);
