@@ -65,7 +65,10 @@ result<std::shared_ptr<engine>> engine::open(std::string_view text, client_optio
   auto made = std::make_shared<engine>(*url, std::move(options), std::move(base));
   auto store = connect({*url, made->options_, made->time_, *made, *made->loop_});
   if (!store) return store.error();
-  made->store_ = std::move(*store);
+  {
+    const std::lock_guard lock(made->mutex_);
+    made->store_ = std::move(*store);
+  }
   const auto& has = made->traits();
   if (const auto need = made->options_.require.value_or(guarantee::best_effort); has.guarantee < need) {
     made->close();

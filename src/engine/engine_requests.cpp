@@ -153,18 +153,21 @@ void engine::sleep(request& one) {
 bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
   constexpr int moment = 10;  // milliseconds; longer would keep lone callers from reading for themselves
   bool idle = false;
+  backend* store = nullptr;
   {
     const std::lock_guard lock(mutex_);
     idle = closing_ || open_requests_ == 0;
+    store = store_.get();
   }
-  const int news = idle ? -1 : store_->borrow_news(backend::awaited::answer);
+  if (store == nullptr) return false;  // an observer was told of the connection before the store was there
+  const int news = idle ? -1 : store->borrow_news(backend::awaited::answer);
   if (news < 0) {
-    store_->flush();
+    store->flush();
     return false;
   }
   const bool some = mine.park_beside(news, seen, moment);
-  const bool more = !some || store_->read_news();
-  store_->return_news(some && more ? backend::loan_end::back_soon : backend::loan_end::others_wait);
+  const bool more = !some || store->read_news();
+  store->return_news(some && more ? backend::loan_end::back_soon : backend::loan_end::others_wait);
   return some && more;
 }
 
