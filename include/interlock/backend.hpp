@@ -137,6 +137,8 @@ class backend_events {
   ~backend_events() = default;
 };
 
+class cell_store;
+
 /// One store, seen from one client. All calls may come from any thread, also at the same time.
 ///
 /// Requests of one client about one name take effect in the order they were made.
@@ -168,6 +170,9 @@ class backend {
 
   /// Optional. How the store is set up, for `interlock doctor`.
   virtual void examine(completion<std::vector<store_check>> done) { done(std::vector<store_check>{}); }
+
+  /// Optional: see cells.hpp. nullptr: this store has none. It lives as long as the backend.
+  [[nodiscard]] virtual cell_store* cells() noexcept { return nullptr; }
 
   /// Optional. Lends the descriptor on which answers, or only news, arrive to a caller that waits for them on its own
   /// thread, which saves the way over the loop's: readable means read_news(), and return_news() ends the loan. -1:

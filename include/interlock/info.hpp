@@ -62,6 +62,7 @@ struct store_traits {
   bool cells{};               ///< small values with versions
   bool convert{};             ///< upgrade and downgrade in place
   bool fifo{};                ///< waiters are served in order of arrival
+  bool latches{};             ///< count-down latches
   bool permits{};             ///< semaphores
   bool push{};                ///< waiters are woken, not polling
   bool shared{};              ///< shared mode

@@ -61,6 +61,11 @@ void fault_link::hold_back_enters(unsigned count) {
   scripts_[index(request::enter)].hold_back = count;
 }
 
+void fault_link::hold_back_cell_writes(unsigned count) {
+  const std::lock_guard held(mutex_);
+  scripts_[index(request::cell_write)].hold_back = count;
+}
+
 void fault_link::let_late_enters_arrive() {
   std::vector<unique_function<void()>> late;
   {

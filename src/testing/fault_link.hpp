@@ -15,8 +15,8 @@
 
 namespace interlock::inline v1::testing {
 
-enum class request : std::uint8_t { enter, look, leave, convert, survey, evict };
-inline constexpr std::size_t request_kinds = 6;
+enum class request : std::uint8_t { enter, look, leave, convert, survey, evict, cell_read, cell_write };
+inline constexpr std::size_t request_kinds = 8;
 
 /// The way between one client and its store, as bad as a test wants it. All members may be called from any thread.
 ///
@@ -43,6 +43,8 @@ class fault_link : public std::enable_shared_from_this<fault_link> {
   void delay_replies(request kind, milliseconds by, unsigned count = 1);
   /// The next enter sits in the network until let_late_enters_arrive(), behind whatever was sent after it.
   void hold_back_enters(unsigned count = 1);
+  /// Likewise for changes of cells.
+  void hold_back_cell_writes(unsigned count = 1);
   void let_late_enters_arrive();
 
   enum class pushes : std::uint8_t { pass, drop, repeat };

@@ -3,6 +3,8 @@
 
 #include "core/registry.hpp"
 
+#include <interlock/cells.hpp>
+
 #include <atomic>
 #include <string>
 #include <utility>
@@ -90,12 +92,54 @@ class faulty_backend final : public backend {
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override {
     if (auto answered = pass(link_->judge(request::evict), done)) store_->evict(name, who, force, std::move(answered));
   }
+  cell_store* cells() noexcept override { return store_->cells() == nullptr ? nullptr : &cells_; }
   void close() noexcept override {
     link_->close();
     store_->close();
   }
 
  private:
+  /// The store's cells, over the same link.
+  class faulty_cells final : public cell_store {
+   public:
+    explicit faulty_cells(faulty_backend& of) noexcept : of_(of) {}
+    const cell_limits& limits() const noexcept override { return of_.store_->cells()->limits(); }
+    void read(std::string_view name, completion<cell> done) override {
+      if (auto answered = of_.pass(of_.link_->judge(request::cell_read), done))
+        of_.store_->cells()->read(name, std::move(answered));
+    }
+    void write_if(const cell_write& what, completion<version> done) override {
+      const auto fate = of_.link_->judge(request::cell_write);
+      if (fate.is == fate_kind::held_back) return hold_back(what, std::move(done));
+      if (auto answered = of_.pass(fate, done)) of_.store_->cells()->write_if(what, std::move(answered));
+    }
+    subscription watch(std::string_view name, std::function<void()> changed) override {
+      return of_.store_->cells()->watch(name, [link = of_.link_, changed = std::move(changed)] {
+        if (link->note_push(nullptr, nullptr) != fault_link::pushes::drop) changed();
+      });
+    }
+
+   private:
+    struct kept_write {
+      std::string name, value;
+      cell_write what;
+    };
+    void hold_back(const cell_write& what, completion<version> done) {
+      auto kept = std::make_shared<kept_write>();
+      kept->name = what.name;
+      kept->value = what.value.value_or(std::string_view{});
+      kept->what = what;
+      kept->what.name = kept->name;
+      if (what.value) kept->what.value = kept->value;
+      of_.link_->hold_back([this, kept, done = std::move(done)]() mutable {
+        of_.store_->cells()->write_if(
+            kept->what, [kept, done = std::move(done)](result<version> got) mutable { done(std::move(got)); });
+      });
+    }
+    faulty_backend& of_;
+  };
+  friend class faulty_cells;
+
   using fate_kind = fault_link::fate::kind;
 
   struct kept_claim {
@@ -168,6 +212,7 @@ class faulty_backend final : public backend {
   std::shared_ptr<fault_link> link_;
   std::unique_ptr<faulty_events> events_;
   std::unique_ptr<backend> store_;
+  faulty_cells cells_{*this};
 };
 
 std::string url_through(const std::shared_ptr<fault_link>& link, std::string_view url) {

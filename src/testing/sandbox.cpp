@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -32,15 +33,24 @@ class hand_loop final : public runtime::loop {
     const std::lock_guard lock(mutex_);
     work_.push_back(std::move(work));
   }
-  void call_at(instant, unique_function<void()>) override {}  // the memory store has no timers
+  void call_at(instant when, unique_function<void()> work) override {
+    const std::lock_guard lock(mutex_);
+    later_.emplace(when, std::move(work));
+  }
   subscription when_readable(int, std::function<void()>) override { return {}; }
 
-  void turn() {
+  [[nodiscard]] instant next_due() {
+    const std::lock_guard lock(mutex_);
+    return later_.empty() ? instant::max() : later_.begin()->first;
+  }
+  void turn(instant until) {
     for (;;) {
       std::vector<unique_function<void()>> now;
       {
         const std::lock_guard lock(mutex_);
         now.swap(work_);
+        for (auto one = later_.begin(); one != later_.end() && one->first <= until; one = later_.erase(one))
+          now.push_back(std::move(one->second));
       }
       if (now.empty()) break;
       for (auto& one : now) one();
@@ -52,6 +62,7 @@ class hand_loop final : public runtime::loop {
   std::function<void()> tick_;
   std::mutex mutex_;
   std::vector<unique_function<void()>> work_;
+  std::multimap<instant, unique_function<void()>> later_;
   std::atomic<bool> stopped_{false};
 };
 
@@ -98,12 +109,35 @@ class wired_backend final : public backend {
     if (way_->cut) return done(failure(errc::unavailable, "the link is cut"));
     store_->evict(name, who, force, std::move(done));
   }
+  cell_store* cells() noexcept override { return &cells_; }
   void close() noexcept override {
     store_->close();
     kept_.clear();
   }
 
  private:
+  /// The store's cells, over the same wire.
+  class wired_cells final : public cell_store {
+   public:
+    explicit wired_cells(wired_backend& of) noexcept : of_(of) {}
+    [[nodiscard]] const cell_limits& limits() const noexcept override { return of_.store_->cells()->limits(); }
+    void read(std::string_view name, completion<cell> done) override {
+      if (!of_.lost(done)) of_.store_->cells()->read(name, std::move(done));
+    }
+    void write_if(const cell_write& what, completion<version> done) override {
+      if (!of_.lost(done)) of_.store_->cells()->write_if(what, std::move(done));
+    }
+    [[nodiscard]] subscription watch(std::string_view name, std::function<void()> changed) override {
+      return of_.store_->cells()->watch(name, [way = of_.way_, changed = std::move(changed)] {
+        if (!way->cut) changed();
+      });
+    }
+
+   private:
+    wired_backend& of_;
+  };
+  friend class wired_cells;
+
   // A question without an answer: it is kept, because a store that drops it would be telling something.
   template <class T>
   bool lost(completion<T>& done) {
@@ -116,6 +150,7 @@ class wired_backend final : public backend {
   std::unique_ptr<backend> store_;
   std::mutex mutex_;
   std::vector<unique_function<void()>> kept_;
+  wired_cells cells_{*this};
 };
 
 }  // namespace
@@ -181,13 +216,13 @@ void sandbox::advance(milliseconds by) {
     const auto live = state_->live();
     auto next = target;
     for (const auto& [client, one] : live)
-      next = std::min(next, std::max(client->engine().next_due(), state_->clock.now()));
+      next = std::min(next, std::max(std::min(client->engine().next_due(), one.loop->next_due()), state_->clock.now()));
     state_->clock.set(next);
     bool due = false;
     for (const auto& [client, one] : live) {
-      one.loop->turn();
+      one.loop->turn(state_->clock.now());
       client->engine().calls()->drain();
-      due = due || client->engine().next_due() <= state_->clock.now();
+      due = due || std::min(client->engine().next_due(), one.loop->next_due()) <= state_->clock.now();
     }
     if (next == target && !due) break;
   }

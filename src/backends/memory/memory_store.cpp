@@ -99,7 +99,7 @@ class memory_backend final : public backend {
     port_->events = &environment.events;
     traits_.guarantee = guarantee::strict;
     traits_.convert = traits_.fifo = traits_.permits = traits_.push = traits_.shared = true;
-    traits_.survey = traits_.tokens = true;
+    traits_.survey = traits_.tokens = traits_.cells = traits_.latches = true;
     traits_.store = "memory";
     traits_.layout = "book";
     traits_.caveat = "lives and dies with this process";
@@ -160,6 +160,7 @@ class memory_backend final : public backend {
     if (page.more) page.locks.resize(what.most);
     done(std::move(page));
   }
+  cell_store* cells() noexcept override { return &books_->cells_; }
   void close() noexcept override {
     const std::lock_guard lock(port_->mutex);
     port_->events = nullptr;

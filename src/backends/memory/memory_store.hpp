@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/memory/memory_cells.hpp"
 #include "core/claim_book.hpp"
 
 #include <interlock/backend.hpp>
@@ -17,7 +18,7 @@ namespace interlock::inline v1::memory_store {
 /// The books of one memory store: any number of clients of this process, and the reference for every other store.
 class books {
  public:
-  explicit books(const time_source& time) noexcept : time_(time) {}
+  explicit books(const time_source& time) noexcept : time_(time), cells_(time) {}
 
   /// Ends every hold on the name behind everybody's back.
   void remove_holders(std::string_view name);
@@ -37,6 +38,7 @@ class books {
   std::unordered_map<std::string, core::claim_book, text_hash, std::equal_to<>> names_;
   std::uint64_t token_floor_ = 0;  // above every token of a book that was forgotten
   std::size_t touched_ = 0;
+  memory_cells cells_;
 };
 
 /// A client's view of `shared`.

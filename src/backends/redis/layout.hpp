@@ -31,6 +31,9 @@ class layout {
   virtual void survey(survey_query what, completion<survey_page> done) = 0;
   virtual void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) = 0;
 
+  /// nullptr: this layout has no cells.
+  [[nodiscard]] virtual cell_store* cells() noexcept { return nullptr; }
+
   /// A key of this name, for commands that must go where its keys are.
   [[nodiscard]] virtual std::string route(std::string_view name) const { return std::string(name); }
 

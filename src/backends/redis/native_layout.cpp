@@ -45,7 +45,8 @@ native_layout::native_layout(const layout_environment& from)
       events_(from.events),
       own_(core::own_origin({})),
       channel_(fresh_channel()),
-      keys_(from.way.facts().mode == "cluster" ? told::all_keys : told::book) {}
+      keys_(from.way.facts().mode == "cluster" ? told::all_keys : told::book),
+      cells_(from.way) {}
 
 void native_layout::begin() {
   way_.subscribe(channel_, [this](const result<reply>& said) {
@@ -56,7 +57,7 @@ void native_layout::begin() {
 void native_layout::describe(store_traits& traits) const {
   traits.layout = "native";
   traits.convert = traits.fifo = traits.permits = traits.push = traits.shared = true;
-  traits.survey = traits.tokens = true;
+  traits.survey = traits.tokens = traits.cells = traits.latches = true;
   traits.tick = milliseconds{1};
 }
 
@@ -67,7 +68,7 @@ std::string native_layout::route(std::string_view name) const {
 }
 
 void native_layout::message(std::string_view channel, std::string_view payload) noexcept {
-  if (channel != channel_) return;
+  if (channel != channel_) return cells_.message(channel);
   const auto news = read_news(payload);
   if (!news) return;
   if (news->evicted)

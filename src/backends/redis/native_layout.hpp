@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/redis/layout.hpp"
+#include "backends/redis/native_cells.hpp"
 #include "backends/redis/native_keys.hpp"
 
 #include <atomic>
@@ -23,6 +24,7 @@ class native_layout final : public layout {
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override;
   void survey(survey_query what, completion<survey_page> done) override;
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override;
+  cell_store* cells() noexcept override { return &cells_; }
   [[nodiscard]] std::string route(std::string_view name) const override;
   void message(std::string_view channel, std::string_view payload) noexcept override;
 
@@ -42,6 +44,7 @@ class native_layout final : public layout {
   const claim_origin own_;     // of claims that bring none
   const std::string channel_;  // where the server tells this process of its grants
   const native::told keys_;
+  native::cells cells_;
   std::atomic<bool> deaf_{false};  // not allowed to listen there
 };
 

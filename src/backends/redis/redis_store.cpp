@@ -57,6 +57,7 @@ class store final : public backend {
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override {
     line_.written->evict(name, who, force, std::move(done));
   }
+  cell_store* cells() noexcept override { return line_.written->cells(); }
   void examine(completion<std::vector<store_check>> done) override {
     redis_store::examine(line_.way, settings_, std::move(done));
   }

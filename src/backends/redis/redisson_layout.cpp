@@ -57,7 +57,8 @@ layout::layout(const layout_environment& from, const settings& how)
       settings_(how),
       client_(fresh_client()),
       channel_(client_channel(client_)),
-      waiters_(from.way, from.events) {}
+      waiters_(from.way, from.events),
+      latches_(from.way) {}
 
 object layout::kind_of(const claim& who) const noexcept {
   return who.capacity == lock_capacity ? settings_.locks : object::semaphore;
@@ -67,6 +68,7 @@ void layout::begin() {
   const auto found = way_.facts();
   clustered_ = found.mode == "cluster";
   both_ways_ = clustered_ && found.sharded_pubsub;
+  latches_.begin();
   way_.subscribe(channel_, [](const result<reply>&) {});
 }
 
@@ -82,7 +84,7 @@ void layout::describe(store_traits& traits) const {
   if (what == object::fair) traits.layout += " (semaphores: object=lock)";
   traits.fifo = what == object::fair;
   traits.permits = what != object::fair;  // Redisson's semaphores have no queue
-  traits.push = true;
+  traits.push = traits.latches = true;    // cells hold nothing but a latch's count
   traits.tokens = settings_.tokens != "none";
   traits.survey = true;
   traits.tokens = settings_.tokens != "none";
@@ -207,6 +209,7 @@ void layout::convert(const claim& who, lock_mode mode, std::uint32_t, entry how,
 void layout::message(std::string_view channel, std::string_view payload) noexcept {
   if (channel == channel_) return told_of_eviction(payload);
   if (channel.starts_with("redisson_sc:")) return waiters_.permits(channel, payload);
+  if (channel.starts_with("redisson_countdownlatch__channel__")) return latches_.message(channel);
   if (payload.starts_with("granted ")) return told_of_grant(channel, payload);
   waiters_.message(channel, payload);
 }

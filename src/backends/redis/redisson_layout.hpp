@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/redis/layout.hpp"
+#include "backends/redis/redisson_latches.hpp"
 #include "backends/redis/redisson_names.hpp"
 #include "backends/redis/redisson_survey.hpp"
 #include "backends/redis/redisson_waiters.hpp"
@@ -32,6 +33,7 @@ class layout final : public redis_store::layout {
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override;
   void survey(survey_query what, completion<survey_page> done) override;
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override;
+  cell_store* cells() noexcept override { return &latches_; }
   void message(std::string_view channel, std::string_view payload) noexcept override;
 
  private:
@@ -55,6 +57,7 @@ class layout final : public redis_store::layout {
   bool clustered_ = false;
   bool both_ways_ = false;  // peers may listen on sharded channels or on plain ones
   waiters waiters_;
+  latches latches_;
 };
 
 }  // namespace interlock::inline v1::redis_store::redisson

@@ -137,6 +137,10 @@ std::string channel(object what, std::string_view name, const claim_secret& secr
   return joined("redisson_lock__channel:", name);
 }
 
+std::string latch_channel(std::string_view name) {
+  return "redisson_countdownlatch__channel__{" + std::string(name) + "}";
+}
+
 std::string client_channel(std::string_view client) { return "ilk1:r:client:" + std::string(client); }
 
 std::string queue_key(std::string_view name) { return joined("redisson_lock_queue:", name); }
@@ -150,6 +154,7 @@ std::string timeout_key(std::string_view name, std::string_view owner) {
 std::string book_key(std::string_view name) { return companion('b', name); }
 std::string line_key(std::string_view name) { return companion('w', name); }
 std::string limit_key(std::string_view name) { return companion('c', name); }
+std::string marks_key(std::string_view name) { return companion('m', name); }
 
 std::string tomb_key(std::string_view name, std::string_view owner) {
   auto out = companion('x', name) + ':';

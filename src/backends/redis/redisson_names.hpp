@@ -34,6 +34,9 @@ std::string channel(object what, std::string_view name, const claim_secret& secr
 /// Where one interlock client is told that a claim of its was evicted.
 std::string client_channel(std::string_view client);
 
+/// Where an RCountDownLatch's opening is told. Always in braces, whatever the name has: not in the name's slot then.
+std::string latch_channel(std::string_view name);
+
 /// Keys that Redisson reads and writes; the lock's own key is the name as it is.
 std::string queue_key(std::string_view name);
 std::string deadlines_key(std::string_view name);
@@ -46,6 +49,7 @@ std::string book_key(std::string_view name);
 std::string line_key(std::string_view name);
 std::string limit_key(std::string_view name);
 std::string tomb_key(std::string_view name, std::string_view owner);
+std::string marks_key(std::string_view name);
 /// The name whose book this is; nothing if it is no book.
 std::optional<std::string> name_of_book(std::string_view key);
 /// Finds all books. Two kinds of names, two patterns.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/replicated_layout.hpp"
 
+#include <interlock/cells.hpp>
+
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -24,10 +27,45 @@ struct kept_claim {
   claim what;
 };
 
+/// Written over the second connection, and confirmed there. What too few replicas confirm cannot be taken back: it is
+/// indeterminate, and asking again finds it by its mark and waits once more.
+class confirmed_cells final : public cell_store {
+ public:
+  using confirm = std::function<void(std::string_view name, completion<void>)>;
+  confirmed_cells(cell_store& first, cell_store& second, confirm sure)
+      : first_(first), second_(second), sure_(std::move(sure)) {}
+
+  [[nodiscard]] const cell_limits& limits() const noexcept override { return first_.limits(); }
+  void read(std::string_view name, completion<cell> done) override { first_.read(name, std::move(done)); }
+  void write_if(const cell_write& what, completion<version> done) override {
+    second_.write_if(what, [this, name = what.name, done = std::move(done)](result<version> got) mutable {
+      if (!got) return done(std::move(got));
+      sure_(name, [made = *got, done = std::move(done)](const result<void>& sure) mutable {
+        done(sure ? result<version>(made) : result<version>(failure(errc::indeterminate, sure.error().message())));
+      });
+    });
+  }
+  subscription watch(std::string_view name, std::function<void()> changed) override {
+    return first_.watch(name, std::move(changed));
+  }
+
+ private:
+  cell_store& first_;
+  cell_store& second_;
+  confirm sure_;
+};
+
 class replicated final : public layout {
  public:
   replicated(std::unique_ptr<layout> inner, std::unique_ptr<layout> witness, courier& way, const confirmation& wanted)
-      : inner_(std::move(inner)), witness_(std::move(witness)), way_(way), wanted_(wanted) {}
+      : inner_(std::move(inner)), witness_(std::move(witness)), way_(way), wanted_(wanted) {
+    auto* const first = inner_->cells();
+    auto* const second = witness_->cells();
+    if (first != nullptr && second != nullptr)
+      cells_ = std::make_unique<confirmed_cells>(*first, *second, [this](std::string_view name, completion<void> done) {
+        wait({inner_->route(name)}, std::move(done));
+      });
+  }
 
   void begin() override {
     inner_->begin();
@@ -89,6 +127,7 @@ class replicated final : public layout {
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override {
     inner_->evict(name, who, force, std::move(done));
   }
+  cell_store* cells() noexcept override { return cells_.get(); }
   void message(std::string_view channel, std::string_view payload) noexcept override {
     inner_->message(channel, payload);
   }
@@ -165,6 +204,7 @@ class replicated final : public layout {
   std::unique_ptr<layout> inner_, witness_;
   courier& way_;
   confirmation wanted_;
+  std::unique_ptr<confirmed_cells> cells_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "backends/sqlite/rows.hpp"
 #include "backends/sqlite/statements.hpp"
 #include "backends/sqlite/store_file.hpp"
+#include "core/cell_record.hpp"
 #include "core/claim_book.hpp"
 
 #include <interlock/backend.hpp>
@@ -87,6 +88,11 @@ class ledger {
   /// Inside a transaction.
   bool check_identity();
 
+  /// Reads only. Nothing: somebody keeps the file shut just now.
+  std::optional<result<cell>> read_cell(std::string_view name);
+  /// In a transaction, which becomes a durable one.
+  result<version> change_cell(const cell_write& what);
+
   /// Reads only, never waits for writers.
   result<survey_page> survey(const survey_query& what);
 
@@ -129,6 +135,10 @@ class ledger {
   bool ready(statement& one);
   result<std::vector<std::string>> names_of(statement& which, std::int64_t before);
   bool forget(const std::string& name);
+  bool fetch_cell(statement& row, core::cell_record& into) const;
+  bool load_cell(std::string_view name, core::cell_record& into);
+  bool save_cell(std::string_view name, const core::cell_record& one, milliseconds keep);
+  void forget_cells();
   [[nodiscard]] std::uint64_t generation_base() const noexcept { return std::uint64_t(generation_) << generation_bits; }
 
   static constexpr int generation_bits = 40;

@@ -104,6 +104,7 @@ result<bool> ledger::sweep() {
       return true;
     });
   for (const auto& name : *idle) forget(name);
+  if (!broken_) forget_cells();
   if (!broken_ && ready(sql_.set_swept)) {
     sql_.set_swept.integer(1, micros_down(now));
     check(sql_.set_swept.run(), "note the sweep");

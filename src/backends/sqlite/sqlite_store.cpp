@@ -42,6 +42,7 @@ store_traits traits_of_sqlite() {
   store_traits out;
   out.guarantee = guarantee::strict;
   out.convert = out.fifo = out.permits = out.push = out.shared = out.survey = out.tokens = true;
+  out.cells = out.latches = true;
   out.store = "sqlite";
   out.layout = "book";
   out.lease_min = milliseconds{10};

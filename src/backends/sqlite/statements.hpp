@@ -35,6 +35,11 @@ struct statements {
   statement ended_names{"select distinct name from book where seq > 0 and ends < ?1 limit 256"};
   statement remember_token{
       "update meta set token_floor = max(token_floor, (select token from book where name = ?1 and seq = 0))"};
+  statement cell{"select version, there, value, log, boot, ends from cell where name = ?1"};
+  statement put_cell{"insert or replace into cell values(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"};
+  statement adopt_cells{"update cell set boot = ?1, ends = ?2 + keep * 1000 where boot <> ?1 and keep > 0"};
+  statement forget_cells{"delete from cell where boot = ?1 and ends < ?2 and name <> x''"};
+
   statement set_swept{"update meta set swept = ?1"};
 };
 

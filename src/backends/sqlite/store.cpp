@@ -14,7 +14,7 @@ using core::claim_book;
 
 namespace {
 constexpr int resend_tries = 50;  // a full socket buffer empties as soon as its owner gets to run
-constexpr int stale_sockets = 256;
+constexpr int stale_sockets = 256, most_sockets = 4096;
 constexpr long short_life = 20'000'000;  // ns: what has not ended by then pays for its socket
 constexpr std::size_t few = 16;
 constexpr milliseconds without_socket{10};
@@ -111,6 +111,18 @@ void store::tell(const std::vector<notice>& ours) noexcept {
     else
       events_.evicted(one.news.whom);
   }
+}
+
+void store::listen_to_others() noexcept {
+  const visit here(*this);
+  const std::lock_guard door(door_);
+  if (!closed_.load()) listen();
+}
+
+void store::tell_others(const claim_secret& cell) noexcept {
+  const visit here(*this);
+  const std::lock_guard door(door_);
+  if (!closed_.load() && listen()) channel_->announce(cell, most_sockets);
 }
 
 void store::survey(survey_query what, completion<survey_page> done) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/sqlite/ledger.hpp"
+#include "backends/sqlite/sqlite_cells.hpp"
 #include "backends/sqlite/wake_channel.hpp"
 #include "backends/sqlite/worker.hpp"
 
@@ -25,6 +26,8 @@ namespace interlock::inline v1::sqlite_store {
 /// A request is done on the caller's thread if it may be and nothing is in the way: no earlier request waits, no other
 /// thread has the connection, no other process is writing. Otherwise the worker does it, in order.
 class store final : public backend {
+  friend class sqlite_store::cells;
+
  public:
   store(const backend_environment& environment, std::unique_ptr<ledger> books, std::unique_ptr<wake_channel> channel,
         store_traits traits, milliseconds patience, const std::string& path)
@@ -39,6 +42,7 @@ class store final : public backend {
                 failure(errc::unavailable, "sqlite store " + path +
                                                ": another process has kept it locked for writing all the time; is it "
                                                "stopped in the middle of a change?")) {
+    if (channel_) channel_->tell_cells_to([this](const claim_secret& cell) { cells_.told(cell); });
     if (channel_ && channel_->listening()) subscribe();
     if (channel_ && !channel_->listening()) listen_soon();
     if (ledger_->sweep_is_due()) queue_sweep();
@@ -93,6 +97,7 @@ class store final : public backend {
     });
   }
   void survey(survey_query what, completion<survey_page> done) override;
+  cell_store* cells() noexcept override { return &cells_; }
   int borrow_news(awaited what) noexcept override {
     const visit here(*this);
     if (what != awaited::news || closed_.load() || !channel_ || !channel_->listening()) return -1;
@@ -187,6 +192,10 @@ class store final : public backend {
     worker_.queue(std::make_unique<chore<Work>>(*this, std::move(work)));
   }
 
+  // Of cells: listening, and telling those who do.
+  void listen_to_others() noexcept;
+  void tell_others(const claim_secret& cell) noexcept;
+
   // With the door shut.
   bool listen();
   void subscribe();
@@ -219,6 +228,7 @@ class store final : public backend {
   std::unique_ptr<ledger> ledger_;
   std::unique_ptr<wake_channel> channel_;
   worker worker_;
+  sqlite_store::cells cells_{*this};
   subscription wakes_;
   subscription soon_;                // until settle()
   int soon_timer_ = -1;              // likewise

@@ -21,6 +21,9 @@ namespace {
 constexpr std::size_t name_length = 16;
 
 /// One datagram. Same host, same user, so no byte order; `magic` changes with the layout.
+// In the place of `evicted`: to programs that know of no cells, the eviction of a claim they do not have.
+constexpr std::uint8_t cell_news = 2;
+
 struct datagram {
   std::uint32_t magic = 0x316b6c69;
   std::uint8_t evicted = 0;
@@ -232,6 +235,10 @@ void wake_channel::receive(backend_events& events, bool all) noexcept {
     if (got < 0) return;
     if (got != sizeof in || in.magic != datagram{}.magic) continue;  // a probe, or another version: timers do it then
     const claim_secret whom(in.secret);
+    if (in.evicted == cell_news) {
+      if (cells_) cells_(whom);
+      continue;
+    }
     if (in.evicted != 0) {
       events.evicted(whom);
       continue;
@@ -247,20 +254,31 @@ void wake_channel::receive(backend_events& events, bool all) noexcept {
   }
 }
 
-void wake_channel::sweep(int most) noexcept {
+template <class F>
+void wake_channel::each_other(int most, F visit) const noexcept {
   const int fd = ::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* const all = fd < 0 ? nullptr : fdopendir(fd);
   if (all == nullptr) {
     if (fd >= 0) ::close(fd);
-    return;  // nothing is wrong but some rubbish
+    return;  // then there is some rubbish, and some news comes late
   }
   while (most-- > 0) {
     const auto* one = readdir(all);
     if (one == nullptr) break;
-    if (std::strlen(one->d_name) == name_length && name_ != one->d_name)
-      send_bytes(one->d_name, "", 0);  // an empty probe is ignored by the living
+    if (std::strlen(one->d_name) == name_length && name_ != one->d_name) visit(one->d_name);
   }
   closedir(all);
+}
+
+void wake_channel::sweep(int most) noexcept {
+  each_other(most, [&](const char* name) { send_bytes(name, "", 0); });  // an empty probe is ignored by the living
+}
+
+void wake_channel::announce(const claim_secret& cell, int most) noexcept {
+  datagram out;
+  out.evicted = cell_news;
+  out.secret = cell.bytes();
+  each_other(most, [&](const char* name) { send_bytes(name, &out, sizeof out); });
 }
 
 }  // namespace interlock::inline v1::sqlite_store

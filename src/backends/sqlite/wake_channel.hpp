@@ -10,12 +10,13 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace interlock::inline v1::sqlite_store {
 
-/// What one process tells another when a claim of the other was granted or evicted.
+/// What one process tells another when a claim of the other was granted or evicted, or a cell was changed.
 struct wake_message {
   bool evicted = false;
   claim_secret whom{};
@@ -55,6 +56,10 @@ class wake_channel {
     unknown,  ///< could not be sent, for a reason that says nothing about the other process
   };
   sent send(std::int64_t to, const wake_message& what) noexcept;
+  /// To everybody who listens, `most` at most: the cell with this key was changed.
+  void announce(const claim_secret& cell, int most) noexcept;
+  /// Where such news goes. Before listen().
+  void tell_cells_to(std::function<void(const claim_secret&)> reader) { cells_ = std::move(reader); }
   /// Hands every message that has arrived to `events`, or only the next one.
   void receive(backend_events& events, bool all = true) noexcept;
   /// Removes sockets of dead processes, looking at no more than `most` of them.
@@ -65,6 +70,8 @@ class wake_channel {
   result<void> pick_name();
   result<void> bind_socket();
   result<void> open_gate();
+  template <class F>
+  void each_other(int most, F visit) const noexcept;
   sent send_bytes(const char* socket, const void* bytes, std::size_t size) noexcept;
   sent outcome(const char* socket, int error) const noexcept;
   int connected(std::int64_t to) noexcept;
@@ -78,6 +85,7 @@ class wake_channel {
   int folder_ = -1;
   int socket_ = -1;
   int gate_ = -1;  // an epoll instance with nothing but the socket in it: opened and shut without telling who polls it
+  std::function<void(const claim_secret&)> cells_;
   std::atomic<bool> listening_{false}, borrowed_{false};
 
   // Whom we have sent to of late. From the second time on over a socket of its own: the way by name costs as much again
