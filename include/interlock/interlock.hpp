@@ -5,6 +5,7 @@
 #include <interlock/client.hpp>
 #include <interlock/fence.hpp>
 #include <interlock/guard.hpp>
+#include <interlock/latch.hpp>
 #include <interlock/multi_guard.hpp>
 #include <interlock/mutex.hpp>
 #include <interlock/recursive_mutex.hpp>

@@ -69,6 +69,7 @@ result<std::shared_ptr<engine>> engine::open(std::string_view text, client_optio
     const std::lock_guard lock(made->mutex_);
     made->store_ = std::move(*store);
   }
+  made->cells_->attach(made->store_->cells());
   const auto& has = made->traits();
   if (const auto need = made->options_.require.value_or(guarantee::best_effort); has.guarantee < need) {
     made->close();
@@ -96,7 +97,8 @@ engine::engine(const store_url& url, client_options options, foundation base)
       born_in_(fork_generation()),
       lease_(options_.lease.value_or(milliseconds{30'000})),
       linger_(options_.linger.value_or(milliseconds{1'000})),
-      patience_(options_.patience.value_or(milliseconds{5'000})) {
+      patience_(options_.patience.value_or(milliseconds{5'000})),
+      cells_(std::make_shared<cell_desk>(*loop_, time_, patience_)) {
   loop_->start([this] { tick(); }, [calls = calls_] { calls->adopt_current_thread(); });
 }
 
@@ -217,6 +219,7 @@ void engine::close() noexcept {
     }
     for (auto& [name, at] : slots_) answer_queue(at, why, false, out);
   }
+  cells_->close();
   run(out);
   {
     std::unique_lock lock(mutex_);

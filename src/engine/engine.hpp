@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/random.hpp"
+#include "engine/cell_desk.hpp"
 #include "engine/hold.hpp"
 #include "engine/loop.hpp"
 #include "engine/notifier.hpp"
@@ -83,6 +84,14 @@ class engine final : public backend_events {
   result<survey_page> survey(survey_query what);
   result<bool> evict(std::string_view name, const claim_id& who, bool force);
   result<std::vector<store_check>> examine();
+
+  // Cells.
+  /// A failure: it was refused, and `done` is not called. `name` and `until` are filled in.
+  result<cell_desk::job_pointer> begin_cell(std::string_view name, cell_wish what, std::optional<milliseconds> wait,
+                                            unique_function<void(result<std::uint32_t>)> done);
+  void cancel_cell(const cell_desk::job_pointer& one) noexcept;
+  /// nullptr: the store has none.
+  [[nodiscard]] const cell_limits* cells() const noexcept;
 
   [[nodiscard]] const store_traits& traits() const noexcept { return store_->traits(); }
   [[nodiscard]] const std::string& shown_url() const noexcept { return shown_url_; }
@@ -194,6 +203,7 @@ class engine final : public backend_events {
   claim_origin origin_;
   unsigned born_in_;
   milliseconds lease_{}, linger_{}, patience_{};
+  std::shared_ptr<cell_desk> cells_;
 
   struct text_hash {
     using is_transparent = void;

@@ -143,7 +143,7 @@ void engine::sleep(request& one) {
   bool quiet = false;
   {
     const std::lock_guard lock(mutex_);
-    quiet = open_requests_ == 0;
+    quiet = open_requests_ == 0 && cells_->idle();
   }
   store_->return_news(quiet ? backend::loan_end::quiet : backend::loan_end::others_wait);
 }

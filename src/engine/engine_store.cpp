@@ -235,6 +235,7 @@ void engine::evicted(const claim_secret& who) noexcept {
 }
 
 void engine::link(bool up) noexcept {
+  if (up) cells_->link_up();
   on_push([&](aftermath& out) {
     static const auto& no_name = *new std::string;  // a loop may outlive main
     slot nowhere;

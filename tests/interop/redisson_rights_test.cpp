@@ -47,6 +47,13 @@ TEST_P(redisson_rights, the_rights_in_the_manual_are_enough) {
     EXPECT_TRUE(reads.downgrade());
     EXPECT_TRUE(reads.release());
   }
+  const latch start(first, "start", 2);
+  EXPECT_TRUE(start.create());
+  auto opened = latch(second, "start", 2).async_wait();
+  EXPECT_EQ(start.count_down(), 1U);
+  EXPECT_EQ(start.count_down(), 0U);
+  EXPECT_TRUE(opened.get_result());
+  start.reset();
   if (!first.traits().permits) return;
   auto permits = semaphore(first, "gate", 3).acquire({.permits = 2});
   EXPECT_FALSE(semaphore(second, "gate", 3).try_acquire({.permits = 2}));

@@ -58,7 +58,7 @@ class wake_channel {
   sent send(std::int64_t to, const wake_message& what) noexcept;
   /// To everybody who listens, `most` at most: the cell with this key was changed.
   void announce(const claim_secret& cell, int most) noexcept;
-  /// Where such news goes. Before listen().
+  /// Where such news goes. Before anything is received.
   void tell_cells_to(std::function<void(const claim_secret&)> reader) { cells_ = std::move(reader); }
   /// Hands every message that has arrived to `events`, or only the next one.
   void receive(backend_events& events, bool all = true) noexcept;

@@ -75,11 +75,29 @@ result<bool> evict(backend& store, std::string_view name, const claim_id& who, b
   return ask<bool>([&](completion<bool> done) { store.evict(name, who, force, std::move(done)); });
 }
 
-claim fresh_claim(std::string_view name, milliseconds lease) {
+result<cell> read(cell_store& store, std::string_view name) {
+  return ask<cell>([&](completion<cell> done) { store.read(name, std::move(done)); });
+}
+
+result<version> write_if(cell_store& store, const cell_write& what) {
+  return ask<version>([&](completion<version> done) { store.write_if(what, std::move(done)); });
+}
+
+namespace {
+claim_secret fresh_secret() {
   static std::mutex mutex;
   static core::kernel_random random;
   const std::lock_guard held(mutex);
-  return {.name = name, .secret = random.secret(), .lease = lease, .wait_lease = lease, .origin = &test_origin()};
+  return random.secret();
+}
+}  // namespace
+
+cell_write fresh_write(std::string_view name, version expected, std::optional<std::string_view> value) {
+  return {.name = name, .expected = expected, .value = value, .mark = fresh_secret()};
+}
+
+claim fresh_claim(std::string_view name, milliseconds lease) {
+  return {.name = name, .secret = fresh_secret(), .lease = lease, .wait_lease = lease, .origin = &test_origin()};
 }
 
 claim shared_claim(std::string_view name, milliseconds lease) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <interlock/backend.hpp>
+#include <interlock/cells.hpp>
 
 /// The waist's questions as plain calls, for tests that talk to a backend without an engine. A store that does not
 /// answer within ten seconds: errc::indeterminate.
@@ -15,6 +15,11 @@ result<standing> convert(backend& store, const claim& who, lock_mode mode, std::
                          entry how = entry::attempt);
 result<survey_page> survey(backend& store, survey_query what);
 result<bool> evict(backend& store, std::string_view name, const claim_id& who, bool force);
+
+result<cell> read(cell_store& store, std::string_view name);
+result<version> write_if(cell_store& store, const cell_write& what);
+/// With a mark nobody else has.
+cell_write fresh_write(std::string_view name, version expected, std::optional<std::string_view> value);
 
 /// A claim nobody else has.
 claim fresh_claim(std::string_view name, milliseconds lease = std::chrono::seconds{10});

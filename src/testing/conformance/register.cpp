@@ -9,7 +9,7 @@ namespace interlock::inline v1::testing {
 
 // clang-format off
 #define INTERLOCK_SUITES(each) \
-  each(coroutines) each(conversion) each(endings) each(eviction) each(honest_outcomes) each(leases) each(loss) \
+  each(cells) each(coroutines) each(conversion) each(endings) each(eviction) each(honest_outcomes) each(latches) each(leases) each(loss) \
   each(mutual_exclusion) each(names) each(onlookers) each(ownership) each(permits) each(queue) each(reentry) \
   each(several_names) each(sharing) each(standard_wrappers) each(tokens) each(waist)
 // clang-format on

@@ -13,6 +13,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
+import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
@@ -24,7 +25,7 @@ import org.redisson.config.Config;
  *
  * <p>A line is THREAD VERB OBJECT NAME [ARGUMENT...]; a thread does its lines one after the other, and each is answered by
  * a line that begins with the thread. Locks belong to the thread that took them. Objects: lock, fenced, read, write, fair,
- * semaphore.
+ * semaphore, latch.
  *
  * <pre>
  *   lock    [PERMIT_LEASE_MS]                         held [TOKEN]   (waits for ever; locks are renewed by the watchdog)
@@ -34,6 +35,10 @@ import org.redisson.config.Config;
  *   permits NUMBER                                    set | there
  *   count   FILE TIMES                                counted
  *   inside  COUNTER LIMIT TIMES                       most NUMBER   (the most that were inside at a time)
+ *   setup   COUNT                                     set | there   (latch, as the following)
+ *   down    [TIMES]                                   counted
+ *   await   [WAIT_MS]                                 open | shut   (without a time: for ever)
+ *   left                                              NUMBER
  * </pre>
  */
 public final class Peer {
@@ -118,6 +123,22 @@ public final class Peer {
     return "most " + most;
   }
 
+  private String down(String name, int times) {
+    for (int i = 0; i < times; ++i) {
+      redisson.getCountDownLatch(name).countDown();
+    }
+    return "counted";
+  }
+
+  private String await(String name, long waitMs) throws InterruptedException {
+    RCountDownLatch latch = redisson.getCountDownLatch(name);
+    if (waitMs < 0) {
+      latch.await();
+      return "open";
+    }
+    return latch.await(waitMs, TimeUnit.MILLISECONDS) ? "open" : "shut";
+  }
+
   private String answer(List<String> words) throws Exception {
     String object = words.get(2);
     String name = words.get(3);
@@ -130,6 +151,10 @@ public final class Peer {
           redisson.getPermitExpirableSemaphore(name).trySetPermits(Integer.parseInt(words.get(4))) ? "set" : "there";
       case "count" -> count(object, name, Path.of(words.get(4)), Integer.parseInt(words.get(5)));
       case "inside" -> inside(object, name, words.get(4), Integer.parseInt(words.get(5)));
+      case "setup" -> redisson.getCountDownLatch(name).trySetCount(Long.parseLong(words.get(4))) ? "set" : "there";
+      case "down" -> down(name, words.size() > 4 ? Integer.parseInt(words.get(4)) : 1);
+      case "await" -> await(name, words.size() > 4 ? Long.parseLong(words.get(4)) : -1);
+      case "left" -> Long.toString(redisson.getCountDownLatch(name).getCount());
       default -> "what is " + words.get(1) + "?";
     };
   }
