@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 // node-redlock in a process of its own, talked to by lines, as tests/agent is; see redis_py_agent.py for the verbs.
-// NODE_PATH leads to the packages; the first argument is which: redlock4 or redlock5.
+// NODE_PATH leads to the packages; the first argument is which: redlock4 or redlock5. Several sockets, with commas in
+// between, are so many masters.
 'use strict';
 const fs = require('fs');
 const readline = require('readline');
 const {setTimeout: pause} = require('timers/promises');
 
-const [library, verb, socket, key, ttlText, ...rest] = process.argv.slice(2);
+const [library, verb, sockets, key, ttlText, ...rest] = process.argv.slice(2);
 const ttl = Number(ttlText);
 const newer = library === 'redlock5';
 const say = (line) => fs.writeSync(1, line + '\n');
 
 const Redis = require('ioredis');
-const server = new Redis({path: socket});
+const servers = sockets.split(',').map((path) => new Redis({path}));
 const Redlock = newer ? require('redlock5').default : require('redlock4');
-const patient = new Redlock([server], {retryCount: 10000, retryDelay: 200, retryJitter: 100});
-const hasty = new Redlock([server], {retryCount: 0});
+const patient = new Redlock(servers, {retryCount: 10000, retryDelay: 200, retryJitter: 100});
+const hasty = new Redlock(servers, {retryCount: 0});
 for (const one of [patient, hasty]) one.on(newer ? 'error' : 'clientError', () => {});
 
 const acquire = (by) => (newer ? by.acquire([key], ttl) : by.lock(key, ttl));
@@ -36,7 +37,7 @@ async function hold(renewed) {
       await renewing;
       await release(lock).then(() => say('released'), () => say('lost'));
     } else {
-      say(await server.get(key) === lock.value ? 'owned' : 'not-owned');
+      say(await servers[0].get(key) === lock.value ? 'owned' : 'not-owned');
     }
   }
   clearInterval(timer);
@@ -69,6 +70,6 @@ async function main() {
   if (verb === 'hold' || verb === 'renew') await hold(verb === 'renew');
   else if (verb === 'try') await attempt(Number(rest[0]));
   else await count(rest[0], Number(rest[1]));
-  server.disconnect();
+  for (const one of servers) one.disconnect();
 }
 main().catch((error) => { say(`failed ${error}`); process.exit(1); });

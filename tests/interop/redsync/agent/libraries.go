@@ -9,6 +9,7 @@ import (
 
 	"github.com/bsm/redislock"
 	"github.com/go-redsync/redsync/v4"
+	pool "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 )
@@ -76,10 +77,13 @@ func (l *redislockLock) extend() error  { return l.held.Refresh(forever, l.ttl, 
 func (l *redislockLock) release() error { return l.held.Release(forever) }
 func (l *redislockLock) value() string  { return l.held.Token() + l.held.Metadata() }
 
-func newLock(library string, server *redis.Client, key string, ttl time.Duration) lock {
+func newLock(library string, servers []*redis.Client, key string, ttl time.Duration) lock {
 	if library == "redislock" {
-		return &redislockLock{client: redislock.New(server), key: key, ttl: ttl}
+		return &redislockLock{client: redislock.New(servers[0]), key: key, ttl: ttl}
 	}
-	pool := goredis.NewPool(server)
-	return redsyncLock{redsync.New(pool).NewMutex(key, redsync.WithExpiry(ttl), redsync.WithTries(10000))}
+	pools := make([]pool.Pool, 0, len(servers))
+	for _, server := range servers {
+		pools = append(pools, goredis.NewPool(server))
+	}
+	return redsyncLock{redsync.New(pools...).NewMutex(key, redsync.WithExpiry(ttl), redsync.WithTries(10000))}
 }

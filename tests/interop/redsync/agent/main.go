@@ -110,15 +110,18 @@ func count(one lock, file string, rounds int) {
 }
 
 func main() {
-	library, verb, socket, key, rest := os.Args[1], os.Args[2], os.Args[3], os.Args[4], os.Args[6:]
+	library, verb, sockets, key, rest := os.Args[1], os.Args[2], os.Args[3], os.Args[4], os.Args[6:]
 	milliseconds, err := strconv.Atoi(os.Args[5])
 	must(err)
 	ttl := time.Duration(milliseconds) * time.Millisecond
-	server := redis.NewClient(&redis.Options{Network: "unix", Addr: socket})
-	one := newLock(library, server, key, ttl)
+	servers := []*redis.Client{} // several sockets, with commas in between, are so many masters
+	for _, socket := range strings.Split(sockets, ",") {
+		servers = append(servers, redis.NewClient(&redis.Options{Network: "unix", Addr: socket}))
+	}
+	one := newLock(library, servers, key, ttl)
 	switch verb {
 	case "hold", "renew":
-		hold(one, func() string { return server.Get(forever, key).Val() }, ttl, verb == "renew")
+		hold(one, func() string { return servers[0].Get(forever, key).Val() }, ttl, verb == "renew")
 	case "try":
 		times, err := strconv.Atoi(rest[0])
 		must(err)

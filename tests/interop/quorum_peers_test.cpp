@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#ifdef INTERLOCK_WITH_REDIS
+
+#include "interop/peer_library.hpp"
+#include "support/eventually.hpp"
+#include "support/redis_nodes.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <interlock/interlock.hpp>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+/// Libraries that lock a majority of the same five servers.
+namespace interlock::interop {
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::agent;
+
+class quorum_peers : public ::testing::TestWithParam<peer_library> {
+ protected:
+  void SetUp() override {
+    if (!GetParam().installed()) GTEST_SKIP() << GetParam().name << " is not installed; ./dev test does that";
+  }
+  agent theirs(const std::string& verb, milliseconds ttl, const std::vector<std::string>& more = {}) {
+    std::string sockets;
+    for (std::size_t i = 0; i < nodes.size(); ++i) sockets += (i == 0 ? "" : ",") + nodes[i].socket().string();
+    std::vector<std::string> arguments{sockets, "orders", std::to_string(ttl.count())};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return GetParam().start(verb, arguments);
+  }
+
+  test_support::redis_nodes nodes{5};
+};
+
+TEST_P(quorum_peers, nobody_loses_an_update_when_both_sides_count) {
+  constexpr int their_rounds = 20, our_rounds = 100, total = 2 * their_rounds + 2 * our_rounds;
+  const test_support::temporary_folder folder("interop");
+  const auto file = (folder.path() / "counter").string();
+  std::ofstream(file) << 0;
+  const client locks(nodes.url());
+  auto gate = locks.acquire("orders");
+  std::vector<agent> all;
+  for (int i = 0; i < 2; ++i) all.push_back(theirs("count", 20s, {file, std::to_string(their_rounds)}));
+  for (auto& one : all) ASSERT_TRUE(one.after("asking"));
+  for (int i = 0; i < 2; ++i)
+    all.push_back(agent({"count", nodes.url(), "orders", file, std::to_string(our_rounds), "20000", "4"}));
+  ASSERT_TRUE(test_support::eventually([&] { return locks.inspect("orders").waiters.size() == 2; }));
+  ASSERT_TRUE(gate.release());  // all four want it: it is a contest
+  std::vector<bool> was_ours(total + 1);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    while (const auto number = all[i].after("did ", 100s)) was_ours.at(std::stoul(*number)) = i >= 2;
+    EXPECT_EQ(all[i].wait(), 0);
+  }
+  int number = 0, turns = 0;
+  std::ifstream(file) >> number;
+  EXPECT_EQ(number, total);
+  for (std::size_t i = 1; i < was_ours.size(); ++i) turns += was_ours[i] != was_ours[i - 1];
+  EXPECT_GE(turns, 6) << "one side was done before the other began";
+}
+
+TEST_P(quorum_peers, each_excludes_the_other) {
+  const client locks(nodes.url());
+  auto they = theirs("hold", 60s);
+  ASSERT_TRUE(they.after("held", 30s));
+  EXPECT_FALSE(locks.try_acquire("orders"));
+  they.say("release");
+  ASSERT_TRUE(they.after("released", 30s));
+  auto held = locks.attempt("orders", {.wait = 30s});
+  ASSERT_TRUE(held) << held.error().message();
+  auto others = theirs("try", 60s, {"5"});
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(others.line(30s).value_or("nothing"), "busy");
+  EXPECT_TRUE(held->release());
+}
+
+std::vector<peer_library> quorum_libraries() {
+  auto all = plain_libraries();
+  std::erase_if(all, [](const peer_library& one) { return one.name == "redis_py" || one.name == "redislock"; });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(, quorum_peers, ::testing::ValuesIn(quorum_libraries()),
+                         [](const ::testing::TestParamInfo<peer_library>& which) { return which.param.name; });
+
+}  // namespace
+}  // namespace interlock::interop
+
+#endif
