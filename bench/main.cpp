@@ -32,6 +32,8 @@ std::span<const bench_case> all_cases() {
                  true},
       bench_case{"redis-pair-peers", "acquire and release on redis:, against other libraries (--peers)",
                  redis_pair_peers, true},
+      bench_case{"quorum-pair", "acquire and release on redlock:, against bare sockets", quorum_pair},
+      bench_case{"quorum-many", "64 locks at once on redlock:", quorum_many},
   };
   return cases;
 }

@@ -71,6 +71,10 @@ redis_server::~redis_server() {
   ::waitpid(process_, nullptr, 0);
 }
 
+void redis_server::freeze() const { ::kill(process_, SIGSTOP); }
+
+void redis_server::thaw() const { ::kill(process_, SIGCONT); }
+
 std::string redis_server::url(const std::string& options) const {
   return "redis://127.0.0.1:" + std::to_string(port_) + (options.empty() ? "" : "?" + options);
 }

@@ -23,6 +23,9 @@ class redis_server {
   redis_server& operator=(const redis_server&) = delete;
   ~redis_server();
 
+  void freeze() const;  ///< to its clients it looks like a silent network
+  void thaw() const;
+
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::string url(const std::string& options = {}) const;
 
