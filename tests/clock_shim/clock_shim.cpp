@@ -53,7 +53,7 @@ int clock_gettime(clockid_t which, timespec* to) noexcept {
 int gettimeofday(timeval* to, void*) noexcept {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  if (to != nullptr) *to = {.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
+  *to = {.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
   return 0;
 }
 

@@ -142,7 +142,7 @@ std::shared_ptr<quorum_claim> quorum::find_or_make(const claim& who) {
   const std::lock_guard lock(claims_mutex_);
   auto& kept = claims_[who.secret];
   // Not make_shared: an alarm that is still set would keep its memory.
-  if (!kept) kept = std::shared_ptr<quorum_claim>(new quorum_claim(*this, who));
+  if (!kept) kept = std::make_unique<quorum_claim>(*this, who);
   return kept;
 }
 
