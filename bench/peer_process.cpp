@@ -124,11 +124,11 @@ void peer_process::rest() const {
 }
 
 double peer_process::warm_up(int locks, double seconds) {
-  constexpr int most = 30, no_better = 4;
+  constexpr int least = 20, most = 60, no_better = 5;
   const double begin = now();
   ::kill(process_, SIGCONT);
   double best = work(locks, seconds);
-  for (int i = 1, since = 0; i < most && since < no_better; ++i) {
+  for (int i = 1, since = 0; i < least || (i < most && since < no_better); ++i) {
     rest();
     const double once = work(locks, seconds);
     since = once < 0.97 * best ? 0 : since + 1;
