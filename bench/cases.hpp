@@ -36,6 +36,7 @@ void redis_many_peers(const settings& with, report& out);
 void redis_pair_peers(const settings& with, report& out);
 void quorum_pair(const settings& with, report& out);
 void quorum_many(const settings& with, report& out);
+void redlock_peers(const settings& with, report& out);
 
 #if INTERLOCK_WITH_SQLITE
 inline constexpr bool with_sqlite = true;

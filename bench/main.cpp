@@ -34,6 +34,8 @@ std::span<const bench_case> all_cases() {
                  redis_pair_peers, true},
       bench_case{"quorum-pair", "acquire and release on redlock:, against bare sockets", quorum_pair},
       bench_case{"quorum-many", "64 locks at once on redlock:", quorum_many},
+      bench_case{"redlock-peers", "64 locks at once on five redlock: servers, against other libraries (--peers)",
+                 redlock_peers, true},
   };
   return cases;
 }

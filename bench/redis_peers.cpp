@@ -8,7 +8,9 @@
 
 #include <interlock/client.hpp>
 
-/// Other lock libraries as they are, each in a process of its own, in turns with interlock on one server.
+#include <list>
+
+/// Other lock libraries as they are, each in a process of its own, in turns with interlock on the same servers.
 namespace bench {
 namespace {
 
@@ -28,10 +30,15 @@ struct rival {
   std::vector<encounter> rows;  ///< as interlock comes, and with the library's own format
 };
 
-std::vector<rival> rivals(const std::string& folder) {
+std::vector<rival> on_one_server(const std::string& folder) {
   return {{redisson_in(folder), {{"", "", a_fifth}, {"-format", "layout=redisson", 0}}},
           {redsync_in(folder), {{"", "", a_fifth}, {"-format", "layout=plain&token=none", a_fifth}}},
           {node_redlock_in(folder), {{"", "", 0}}}};
+}
+
+std::vector<rival> on_a_majority(const std::string& folder) {
+  return {{redsync_in(folder), {{"", "token=none", a_fifth}, {"-token", "", 0}}},
+          {node_redlock_in(folder), {{"", "token=none", a_fifth}}}};
 }
 
 double busy(const interlock::client& locks, double seconds) {
@@ -50,7 +57,8 @@ double lone(const interlock::client& locks, double seconds) {
 
 /// What the rows of one case have in common.
 struct contest {
-  const redis_server& server;
+  std::string scheme;
+  std::vector<std::string> addresses;
   const settings& with;
   report& out;
   std::string row;  ///< what their names begin with
@@ -58,19 +66,24 @@ struct contest {
   int locks;
   double (*ours)(const interlock::client& locks, double seconds);
 
-  void meet_all() const {
-    for (const auto& one : rivals(with.peers)) meet(one);
+  void meet_all(const std::vector<rival>& rivals) const {
+    for (const auto& one : rivals) meet(one);
+  }
+  [[nodiscard]] std::string url(const std::string& options) const {
+    auto all = scheme + "://";
+    for (const auto& one : addresses) all += (one == addresses.front() ? "" : ",") + one;
+    return all + (options.empty() ? "" : "?" + options);
   }
   void meet(const rival& one) const {
     const auto& name = one.library.name;
     if (const auto why = one.library.missing(); !why.empty()) return out.skip(row + "/" + name, why);
-    peer_process peer(one.library, {"127.0.0.1:" + std::to_string(server.port())});
+    peer_process peer(one.library, addresses);
     const double warmed = peer.warm_up(locks, with.seconds);
     for (const auto& how : one.rows) out.add(encounter_with(peer, name, how, "warmed up for " + show_time(warmed)));
   }
   figure encounter_with(peer_process& peer, const std::string& name, const encounter& how,
                         const std::string& note) const {
-    const interlock::client client(server.url(how.options));
+    const interlock::client client(url(how.options));
     auto compared = compare(
         with, [&] { return peer.pace(locks, with.seconds); }, [&] { return ours(client, with.seconds); });
     compared.other = name;
@@ -81,19 +94,33 @@ struct contest {
   }
 };
 
+std::string address_of(const redis_server& server) { return "127.0.0.1:" + std::to_string(server.port()); }
+
 }  // namespace
 
 void redis_many_peers(const settings& with, report& out) {
   if (const auto why = why_no_redis(); !why.empty()) return out.skip("redis-many-peers", why);
   const on_core mine(client_core);
   const redis_server server(with.folder, server_core);
-  contest{server, with, out, "redis-many", "time per pair, 64 locks at once", many, busy}.meet_all();
+  contest{"redis", {address_of(server)}, with, out, "redis-many", "time per pair, 64 locks at once", many, busy}
+      .meet_all(on_one_server(with.peers));
 }
 
 void redis_pair_peers(const settings& with, report& out) {
   if (const auto why = why_no_redis(); !why.empty()) return out.skip("redis-pair-peers", why);
   const redis_server server(with.folder);
-  contest{server, with, out, "redis-pair", "acquire + release, mean", 1, lone}.meet_all();
+  contest{"redis", {address_of(server)}, with, out, "redis-pair", "acquire + release, mean", 1, lone}.meet_all(
+      on_one_server(with.peers));
+}
+
+void redlock_peers(const settings& with, report& out) {
+  if (const auto why = why_no_redis(); !why.empty()) return out.skip("redlock-peers", why);
+  const on_core mine(client_core);
+  std::list<redis_server> servers;
+  std::vector<std::string> addresses;
+  for (int i = 0; i < 5; ++i) addresses.push_back(address_of(servers.emplace_back(with.folder, server_core)));
+  contest{"redlock", addresses, with, out, "redlock-many", "time per pair, 64 locks at once, five servers", many, busy}
+      .meet_all(on_a_majority(with.peers));
 }
 
 }  // namespace bench
