@@ -28,6 +28,7 @@ if form == 115 and new_weight <= read('<I4', v, 68) then
 end
 
 --@ native_part_open.lua
+--@ native_part_check.lua
 --@ native_part_settle.lua
 local answer
 local rec = call('HGET', claims, me)

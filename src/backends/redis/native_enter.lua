@@ -56,6 +56,7 @@ if form == 115 and sub(v, 76, 91) ~= me then
 end
 
 --@ native_part_open.lua
+--@ native_part_check.lua
 --@ native_part_settle.lua
 local answer
 local rec, wish = call('HGET', claims, me), 1

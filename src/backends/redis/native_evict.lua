@@ -16,6 +16,7 @@ local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 --@ native_part_touch.lua
 --@ native_part_open.lua
+--@ native_part_check.lua
 --@ native_part_settle.lua
 local all, found = call('HGETALL', claims), 0
 for i = 1, #all, 2 do

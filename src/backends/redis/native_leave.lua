@@ -33,11 +33,18 @@ if tomb and v then
   --@ native_part_touch.lua
 end
 --@ native_part_open.lua
+if soonest < now then
+  --@ native_part_check.lua
+end
 --@ native_part_settle.lua
 local was, rec = 0, call('HGET', claims, me)
+-- The hand-over: whether all is there is not looked up in the ordinary case, it shows in this.
+if rec and byte(rec) < 5 and call('ZREM', ends_of, me) == 0 then
+  --@ native_part_mend.lua
+  rec = false
+end
 local state = rec and byte(rec)
 if rec and state < 5 then
-  call('ZREM', ends_of, me)
   call('HDEL', claims, me)
   if state == 1 then
     was, waiting = 1, waiting - 1

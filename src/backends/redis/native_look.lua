@@ -65,6 +65,7 @@ if not later then return out end
 local function look(book, v, asked)
   local me, lease, wait, wish = read('<c16I8I8I4', asked)
   --@ native_part_open.lua
+  --@ native_part_check.lua
   --@ native_part_settle.lua
   local answer
   local rec = call('HGET', claims, me)

@@ -31,9 +31,6 @@ if v and byte(v) == 102 then
   form, tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs, upgrading, up =
     read('<BI8I8I8I8I8I4I4I4I4I4Bc16', v)
   if upgrading == 0 then up = false end
-  if call('ZCARD', ends_of) ~= held + waiting + tombs then
-    --@ native_part_mend.lua
-  end
 else
   -- Until now it was idle, or had one holder; what may be left of former times is in the way.
   call('DEL', claims, line, ends_of)

@@ -6,6 +6,7 @@
 #include "backends/redis/native_evict.lua.hpp"
 #include "backends/redis/native_leave.lua.hpp"
 #include "backends/redis/native_look.lua.hpp"
+#include "backends/redis/native_part_check.lua.hpp"
 #include "backends/redis/native_part_mend.lua.hpp"
 #include "backends/redis/native_part_open.lua.hpp"
 #include "backends/redis/native_part_save.lua.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 std::string_view part(std::string_view file) {
   if (file == "native_part_mend.lua") return embedded::redis_native_part_mend_lua;
+  if (file == "native_part_check.lua") return embedded::redis_native_part_check_lua;
   if (file == "native_part_open.lua") return embedded::redis_native_part_open_lua;
   if (file == "native_part_save.lua") return embedded::redis_native_part_save_lua;
   if (file == "native_part_serve.lua") return embedded::redis_native_part_serve_lua;
