@@ -228,11 +228,15 @@ void plain_layout::leave(const claim& who, finality how, inline_work here, compl
   const auto key = wish_.key.key(who.name), companion = beside(key, companion_letter);
   const auto signal = wish_.signal ? wish_.signal->key(who.name) : std::string{};
   const auto tomb = final ? std::max(who.lease, core::tomb_time) : milliseconds{0};
-  constexpr std::size_t arguments = 6;
+  const bool brief = !final && !wish_.tokens && publish_ == "PUBLISH";
+  const std::size_t arguments = brief ? 1 : 6;
   packet out = wish_.signal ? packet(scripts_.leave, {key, companion, signal}, arguments)
                             : packet(scripts_.leave, {key, companion}, arguments);
-  out.arg(view(value_of(who.secret))).arg(tomb.count()).arg(companion_life(who.lease).count());
-  out.arg(std::int64_t{wish_.tokens ? 1 : 0}).arg(publish_).arg(beside(key, channel_letter));
+  out.arg(view(value_of(who.secret)));
+  if (!brief) {
+    out.arg(tomb.count()).arg(companion_life(who.lease).count());
+    out.arg(std::int64_t{wish_.tokens ? 1 : 0}).arg(publish_).arg(beside(key, channel_letter));
+  }
   way_.send(out, here, [done = std::move(done)](result<reply> got) mutable {
     if (!got) return done(got.error());
     const auto was = got->number();
