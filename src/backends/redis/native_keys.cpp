@@ -2,15 +2,19 @@
 #include "backends/redis/native_keys.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace interlock::inline v1::redis_store::native {
 namespace {
 
 constexpr std::string_view begin = "ilk1:{", end = "}:b", digits = "0123456789ABCDEF";
 
-bool plain(char c) noexcept {
-  return static_cast<unsigned char>(c) > ' ' && c != '{' && c != '}' && c != '%' && c != '\x7f';
-}
+constexpr std::array<bool, 256> plain_ones = [] {
+  std::array<bool, 256> out{};
+  for (int c = ' ' + 1; c < 256; ++c) out[static_cast<std::size_t>(c)] = c != '{' && c != '}' && c != '%' && c != 0x7f;
+  return out;
+}();
+bool plain(char c) noexcept { return plain_ones[static_cast<unsigned char>(c)]; }
 
 std::optional<char> decoded(std::string_view two) noexcept {
   if (two.size() != 2) return {};

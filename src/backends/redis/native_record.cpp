@@ -18,17 +18,26 @@ using kind = standing::kind;
 
 constexpr std::size_t claim_head = 34;  // of a claim as it is sent, up to its id
 
-template <class N>
-void append(std::string& to, N number) {
-  std::array<char, sizeof number> bytes{};
-  for (std::size_t i = 0; i < sizeof number; ++i)
-    bytes[i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i));
-  to.append(bytes.data(), bytes.size());
-}
-void append(std::string& to, const std::array<std::byte, 16>& bytes) {
-  to.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-void append_micros(std::string& to, milliseconds time) { append(to, static_cast<std::uint64_t>(time.count()) * 1000); }
+/// Numbers and ids at fixed places, to be appended in one piece.
+class head {
+ public:
+  template <class N>
+  void add(N number) noexcept {
+    for (std::size_t i = 0; i < sizeof number; ++i)
+      bytes_[size_ + i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i));
+    size_ += sizeof number;
+  }
+  void add(const std::array<std::byte, 16>& id) noexcept {
+    std::memcpy(bytes_.data() + size_, id.data(), id.size());
+    size_ += id.size();
+  }
+  void add(milliseconds time) noexcept { add(static_cast<std::uint64_t>(time.count()) * 1000); }
+  [[nodiscard]] std::string_view bytes() const noexcept { return {bytes_.data(), size_}; }
+
+ private:
+  std::array<char, 80> bytes_;  // of the longest, a claim's, 67 are used
+  std::size_t size_ = 0;
+};
 
 template <class N>
 N number_at(std::string_view bytes, std::size_t at) noexcept {
@@ -64,18 +73,19 @@ void pack_claim(std::string& to, const claim& who, entry how, std::string_view c
   const auto pid_end = std::to_chars(pid.data(), pid.data() + pid.size(), origin.pid).ptr;
   const std::string_view pid_text(pid.data(), static_cast<std::size_t>(pid_end - pid.data()));
   const auto origin_size = pid_text.size() + origin.host.size() + origin.program.size() + origin.purpose.size() + 3;
-  to.clear();
-  append(to, static_cast<std::uint8_t>(who.mode == lock_mode::shared));
-  append(to, static_cast<std::uint8_t>(how == entry::queue));
-  append(to, tokens_of(who));
-  append_micros(to, who.lease);
-  append_micros(to, who.wait_lease);
-  append(to, who.weight);
-  append(to, who.capacity);
-  append(to, static_cast<std::uint32_t>(claim_head + 16 + 16 + 1 + channel.size() + origin_size));
-  append(to, who.secret.bytes());
-  append(to, public_id(who.secret).bytes());
-  append(to, static_cast<std::uint8_t>(channel.size()));
+  head out;
+  out.add(static_cast<std::uint8_t>(who.mode == lock_mode::shared));
+  out.add(static_cast<std::uint8_t>(how == entry::queue));
+  out.add(tokens_of(who));
+  out.add(who.lease);
+  out.add(who.wait_lease);
+  out.add(who.weight);
+  out.add(who.capacity);
+  out.add(static_cast<std::uint32_t>(claim_head + 16 + 16 + 1 + channel.size() + origin_size));
+  out.add(who.secret.bytes());
+  out.add(public_id(who.secret).bytes());
+  out.add(static_cast<std::uint8_t>(channel.size()));
+  to = out.bytes();
   to += channel;
   to += pid_text;
   to += '\n';
@@ -87,25 +97,28 @@ void pack_claim(std::string& to, const claim& who, entry how, std::string_view c
 }
 
 void pack_look(std::string& to, const claim& who) {
-  to.clear();
-  append(to, who.secret.bytes());
-  append_micros(to, who.lease);
-  append_micros(to, who.wait_lease);
-  append(to, who.tokens);
+  head out;
+  out.add(who.secret.bytes());
+  out.add(who.lease);
+  out.add(who.wait_lease);
+  out.add(who.tokens);
+  to = out.bytes();
 }
 
 void pack_conversion(std::string& to, const claim& who, lock_mode mode, std::uint32_t weight, entry how) {
-  to.clear();
-  append(to, who.secret.bytes());
-  append(to, static_cast<std::uint8_t>(mode == lock_mode::shared));
-  append(to, static_cast<std::uint8_t>(how == entry::queue));
-  append(to, weight);
+  head out;
+  out.add(who.secret.bytes());
+  out.add(static_cast<std::uint8_t>(mode == lock_mode::shared));
+  out.add(static_cast<std::uint8_t>(how == entry::queue));
+  out.add(weight);
+  to = out.bytes();
 }
 
 void pack_eviction(std::string& to, const claim_id& who, bool force) {
-  to.clear();
-  append(to, who.bytes());
-  append(to, static_cast<std::uint8_t>(force));
+  head out;
+  out.add(who.bytes());
+  out.add(static_cast<std::uint8_t>(force));
+  to = out.bytes();
 }
 
 std::int64_t tomb_micros(const claim& who) noexcept { return std::max(who.lease, core::tomb_time).count() * 1000; }

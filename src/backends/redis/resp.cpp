@@ -161,7 +161,11 @@ namespace {
 void append_length(std::string& to, char before, std::size_t length) {
   char line[24];
   line[0] = before;
-  auto* const end = std::to_chars(line + 1, line + sizeof line - 2, length).ptr;
+  auto* end = line + 1;
+  if (length < 10)
+    *end++ = static_cast<char>('0' + length);
+  else
+    end = std::to_chars(end, line + sizeof line - 2, length).ptr;
   end[0] = '\r';
   end[1] = '\n';
   to.append(line, end + 2);
