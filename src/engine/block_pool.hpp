@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <new>
 #include <vector>
 
@@ -18,20 +18,22 @@ class block_pool {
     return *one;
   }
   void* take() {
-    {
-      const std::lock_guard lock(mutex_);
+    void* block = nullptr;
+    if (!taken_.test_and_set(std::memory_order_acquire)) {
       if (!spare_.empty()) {
-        auto* block = spare_.back();
+        block = spare_.back();
         spare_.pop_back();
-        return block;
       }
+      taken_.clear(std::memory_order_release);
     }
-    return ::operator new(Size);
+    return block != nullptr ? block : ::operator new(Size);
   }
   void give(void* block) noexcept {
-    {
-      const std::lock_guard lock(mutex_);
-      if (spare_.size() < most) return spare_.push_back(block);
+    if (!taken_.test_and_set(std::memory_order_acquire)) {
+      const bool room = spare_.size() < most;
+      if (room) spare_.push_back(block);
+      taken_.clear(std::memory_order_release);
+      if (room) return;
     }
     ::operator delete(block);
   }
@@ -39,7 +41,7 @@ class block_pool {
  private:
   static constexpr std::size_t most = 256;
   block_pool() { spare_.reserve(most); }
-  std::mutex mutex_;
+  std::atomic_flag taken_{};  // whoever finds it set does without the pool: cheaper than a mutex, and nobody waits
   std::vector<void*> spare_;
 };
 
