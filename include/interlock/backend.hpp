@@ -181,9 +181,11 @@ class backend {
   [[nodiscard]] virtual int borrow_news(awaited) noexcept { return -1; }
   /// false: nothing more will come this way; return it.
   [[nodiscard]] virtual bool read_news() noexcept { return false; }
-  /// read_news() that first waits, for some milliseconds at most, until there is something: for an answer that is about
-  /// to come, one system call where finding out that it can be read takes another. A store may return at once.
-  [[nodiscard]] virtual bool await_news() noexcept { return true; }
+  /// read_news() that first waits, for some milliseconds at most, for an answer that is under way: one system call
+  /// where finding out that it can be read takes another. `nothing`: none came, or there is none to come; a store may
+  /// also not wait at all.
+  enum class arrival : std::uint8_t { something, nothing, the_end /* nothing more will come this way */ };
+  [[nodiscard]] virtual arrival await_news() noexcept { return arrival::nothing; }
   /// `quiet`: nobody else of this client is waiting for anything now. `back_soon`: whoever returns it is going to
   /// borrow it again; if that takes longer than some milliseconds, somebody must listen meanwhile.
   enum class loan_end : std::uint8_t { others_wait, quiet, back_soon };

@@ -11,6 +11,7 @@
 #include <interlock/backend.hpp>
 #include <interlock/client.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -179,6 +180,11 @@ class engine final : public backend_events {
   void index(claim_record& one);
   void unindex(claim_record& one) noexcept;
 
+  // [mutex_], hence no need for an atomic addition
+  void count_open(int by) noexcept {
+    open_requests_.store(open_requests_.load(std::memory_order_relaxed) + static_cast<std::size_t>(by),
+                         std::memory_order_relaxed);
+  }
   slot& slot_of(std::string_view full, std::string_view shown);
   void leave_slot(slot& at) noexcept;
   void set_alarm(alarm& what, instant due);
@@ -221,9 +227,9 @@ class engine final : public backend_events {
   std::vector<std::unique_ptr<claim_record>> records_;  // all ever made
   std::vector<claim_record*> spare_;
   std::vector<claim_record*> look_backlog_;
-  std::vector<instant> looks_under_way_;  // batches, by when they were sent
-  std::uint32_t leaving_ = 0;             // claims whose leave is not answered
-  std::size_t open_requests_ = 0;         // callers that wait for something
+  std::vector<instant> looks_under_way_;       // batches, by when they were sent
+  std::uint32_t leaving_ = 0;                  // claims whose leave is not answered
+  std::atomic<std::size_t> open_requests_{0};  // callers that wait for something; a hint without the mutex
   std::uint64_t dropped_events_ = 0;
   std::shared_ptr<std::atomic<std::size_t>> events_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
   std::condition_variable quiet_;

@@ -65,7 +65,7 @@ bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<v
     waiter->for_what = request::wish::leave;
     waiter->at = &at;
     ++at.users;
-    ++open_requests_;
+    count_open(+1);
     waiter->on = claim;
     claim->leaver = waiter;
     set_alarm(*waiter, out.now + patience_);
@@ -226,7 +226,7 @@ result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseco
     one.on = claim;
     one.at = claim->at;
     ++claim->at->users;
-    ++open_requests_;
+    count_open(+1);
     ++claim->pins;
     if (wait && *wait > milliseconds{0})
       one.wait_until = one.started + std::min(*wait, milliseconds{std::chrono::hours{24 * 365}});

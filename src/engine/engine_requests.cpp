@@ -133,7 +133,7 @@ void engine::sleep(request& one) {
     if (one.done.load(std::memory_order_acquire)) break;
     if (news < 0) {
       one.sleeper->park(seen);
-    } else if (std::exchange(soon, false) ? !store_->await_news()
+    } else if (std::exchange(soon, false) ? store_->await_news() == backend::arrival::the_end
                                           : one.sleeper->park_beside(news, seen) && !store_->read_news()) {
       news = -1;
       store_->return_news(backend::loan_end::others_wait);
@@ -165,10 +165,13 @@ bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
     store->flush();
     return false;
   }
-  const bool some = mine.park_beside(news, seen, moment);
-  const bool more = !some || store->read_news();
-  store->return_news(some && more ? backend::loan_end::back_soon : backend::loan_end::others_wait);
-  return some && more;
+  // While an answer is under way, this thread can be woken by nothing else, for some milliseconds.
+  auto got = mine.ticket() == seen ? store->await_news() : backend::arrival::something;
+  if (got == backend::arrival::nothing && mine.park_beside(news, seen, moment))
+    got = store->read_news() ? backend::arrival::something : backend::arrival::the_end;
+  const bool more = got == backend::arrival::something;
+  store->return_news(more ? backend::loan_end::back_soon : backend::loan_end::others_wait);
+  return more;
 }
 
 std::optional<backend::awaited> engine::awaited_by(const request& one) {
@@ -185,7 +188,7 @@ void engine::join(request& one, std::string_view name, aftermath& out) {
   auto& at = options_.prefix.empty() ? slot_of(name, {}) : slot_of(full_name(name), name);
   one.at = &at;
   ++at.users;
-  ++open_requests_;
+  count_open(+1);
   if (one.mode == lock_mode::exclusive && one.capacity == lock_capacity) {
     join_queue(one, out);
   } else {
@@ -216,7 +219,7 @@ void engine::join_queue(request& one, aftermath& out) {
 
 void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
   auto& at = *one.at;
-  --open_requests_;
+  count_open(-1);
   set_alarm(one, instant::max());
   if (one.queued) {
     at.queue.remove(one);

@@ -175,47 +175,51 @@ void connection::watch_in(unsigned events) noexcept {
 // ---- receiving
 
 bool connection::read_borrowed() noexcept {
-  const auto self = shared_from_this();
   const std::lock_guard lock(reading_);
   read(reading::once);
   return is_up();
 }
 
-bool connection::await_borrowed() noexcept {
-  const auto self = shared_from_this();
+backend::arrival connection::await_borrowed() noexcept {
   const std::lock_guard lock(reading_);
-  read(reading::soon);
-  return is_up();
+  {
+    const std::lock_guard mine(mutex_);
+    if (is_up() && out_.empty()) return backend::arrival::nothing;
+  }
+  const bool some = read(reading::soon);
+  return !is_up() ? backend::arrival::the_end : some ? backend::arrival::something : backend::arrival::nothing;
 }
 
-// [reading_]
-void connection::read(reading how) noexcept {
-  bool again = false;
+// [reading_] Whether anything came.
+bool connection::read(reading how) noexcept {
+  bool again = false, some = false;
   do {
-    if (state_.load(std::memory_order_acquire) == state::dead || !stream_) return;
+    if (state_.load(std::memory_order_acquire) == state::dead || !stream_) return some;
     if (in_.size() - in_used_ < read_size / 4) in_.resize(in_.size() * 2);
     const auto room = in_.size() - in_used_;
     auto* const to = in_.data() + in_used_;
     const auto moved = how == reading::soon && !again ? stream_->read_soon(to, room) : stream_->read(to, room);
-    if (moved.is == stream::progress::ended) return drop(lost(stream_->reason()), true);
+    if (moved.is == stream::progress::ended) {
+      drop(lost(stream_->reason()), true);
+      return some;
+    }
     if (moved.is == stream::progress::wants_write) {  // TLS has something to say before it can go on
       const std::lock_guard lock(mutex_);
-      return watch_in(watched_ | EPOLLOUT);
+      watch_in(watched_ | EPOLLOUT);
+      return some;
     }
-    if (moved.bytes == 0) return;
+    if (moved.bytes == 0) return some;
+    some = true;
     in_used_ += moved.bytes;
-    if (!take_replies()) return;
+    if (!take_replies()) return some;
     again = settings_.tls || (how == reading::all && moved.bytes == room);
   } while (again);
+  return some;
 }
 
 // Handles what has arrived in full. What it makes us send goes out in one piece. false: this was the end.
 bool connection::take_replies() {
   if (in_used_ < parser_.needed()) return true;
-  {
-    const std::lock_guard lock(mutex_);
-    corked_ = true;
-  }
   std::size_t at = 0;
   auto got = reply_parser::outcome::complete;
   while (at < in_used_ && !muted_.load(std::memory_order_relaxed)) {
@@ -243,16 +247,16 @@ void connection::answer(reply what) {
   const bool push = what.is() == reply::kind::push || (listening_ && what.is() == reply::kind::list && !facts_.resp3);
   outbox::request asked;
   if (push) {
-    {
+    if (what[0].text().ends_with("subscribe")) {
       const std::lock_guard lock(mutex_);
-      const auto word = what[0].text();
-      if (word.ends_with("subscribe") && !out_.empty() && out_.front().by_push) asked = out_.pop();
+      if (!out_.empty() && out_.front().by_push) asked = out_.pop();
     }
     return asked.done ? asked.done(what) : owner_.pushed(*this, what);
   }
   std::string_view bytes;
   {
     const std::lock_guard lock(mutex_);
+    corked_ = true;
     if (!out_.empty()) {
       asked = out_.pop();
       bytes = out_.bytes_of(asked);

@@ -113,12 +113,12 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] bool is_up() const noexcept { return state_.load(std::memory_order_acquire) == state::up; }
   [[nodiscard]] server_facts facts() const;
 
-  // See backend.
+  // See backend. Whoever has borrowed it keeps it alive.
   void flush_left() noexcept;
   [[nodiscard]] int borrow() noexcept;
   /// false: it has ended; nothing more will come.
   [[nodiscard]] bool read_borrowed() noexcept;
-  [[nodiscard]] bool await_borrowed() noexcept;
+  [[nodiscard]] backend::arrival await_borrowed() noexcept;
   void give_back(backend::loan_end as) noexcept;
 
  private:
@@ -142,7 +142,7 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   // connection.cpp
   enum class reading : std::uint8_t { once, all, soon /* waits for it, once */ };
-  void read(reading how) noexcept;
+  bool read(reading how) noexcept;
   bool take_replies();
   void answer(reply what);
   void flush() noexcept;

@@ -60,7 +60,7 @@ class courier {
   virtual void flush() noexcept {}
   [[nodiscard]] virtual int borrow_news() noexcept = 0;
   [[nodiscard]] virtual bool read_news() noexcept = 0;
-  [[nodiscard]] virtual bool await_news() noexcept { return true; }
+  [[nodiscard]] virtual backend::arrival await_news() noexcept { return backend::arrival::nothing; }
   virtual void return_news(backend::loan_end as) noexcept = 0;
 
   /// No handler or message is called after this returned.

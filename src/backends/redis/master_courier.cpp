@@ -218,38 +218,25 @@ void master_courier::flush() noexcept {
 }
 
 int master_courier::borrow_news() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (!talk_ || lent_) return -1;
-  const int fd = talk_->borrow();
-  if (fd >= 0) lent_ = talk_;
+  if (is_lent_.exchange(true, std::memory_order_acquire)) return -1;
+  lent_ = current();
+  const int fd = lent_ ? lent_->borrow() : -1;
+  if (fd < 0) end_loan();
   return fd;
 }
 
-bool master_courier::read_news() noexcept {
-  pointer from;
-  {
-    const std::lock_guard lock(mutex_);
-    from = lent_;
-  }
-  return from && from->read_borrowed();
-}
+bool master_courier::read_news() noexcept { return lent_->read_borrowed(); }
 
-bool master_courier::await_news() noexcept {
-  pointer from;
-  {
-    const std::lock_guard lock(mutex_);
-    from = lent_;
-  }
-  return from && from->await_borrowed();
-}
+backend::arrival master_courier::await_news() noexcept { return lent_->await_borrowed(); }
 
 void master_courier::return_news(backend::loan_end as) noexcept {
-  pointer to;
-  {
-    const std::lock_guard lock(mutex_);
-    to = std::exchange(lent_, nullptr);
-  }
-  if (to) to->give_back(as);
+  lent_->give_back(as);
+  end_loan();
+}
+
+void master_courier::end_loan() noexcept {
+  lent_ = nullptr;
+  is_lent_.store(false, std::memory_order_release);
 }
 
 void master_courier::close() noexcept {

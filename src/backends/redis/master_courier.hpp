@@ -45,7 +45,7 @@ class master_courier final : public courier,
   void flush() noexcept override;
   [[nodiscard]] int borrow_news() noexcept override;
   [[nodiscard]] bool read_news() noexcept override;
-  [[nodiscard]] bool await_news() noexcept override;
+  [[nodiscard]] backend::arrival await_news() noexcept override;
   void return_news(backend::loan_end as) noexcept override;
   void close() noexcept override;
 
@@ -63,6 +63,7 @@ class master_courier final : public courier,
   void connect_later() noexcept;
   void attempt_over(const failure& why) noexcept;
   void listen(connection& on);
+  void end_loan() noexcept;
   [[nodiscard]] pointer current() const;
   [[nodiscard]] pointer ears() const;
 
@@ -72,13 +73,14 @@ class master_courier final : public courier,
   const connection_settings settings_;
   std::unique_ptr<locator> locator_;
   std::atomic<layout*> layout_{nullptr};
+  std::atomic<bool> is_lent_{false};
+  pointer lent_;  // the borrower's, while there is one
 
   mutable std::mutex mutex_;  // everything below
   std::condition_variable first_;
   std::optional<result<void>> opened_;  // how the first attempt ended
   pointer talk_;                        // requests
   pointer listen_;                      // messages, where talk_ cannot bring them too (RESP2)
-  pointer lent_;
   subscriptions channels_;
   server_facts facts_;
   connection::forerunners forerunners_;

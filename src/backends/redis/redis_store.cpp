@@ -67,7 +67,7 @@ class store final : public backend {
   }
   int borrow_news(awaited) noexcept override { return line_.second_way ? -1 : line_.way->borrow_news(); }
   bool read_news() noexcept override { return line_.way->read_news(); }
-  bool await_news() noexcept override { return line_.way->await_news(); }
+  arrival await_news() noexcept override { return line_.way->await_news(); }
   void return_news(loan_end as) noexcept override { line_.way->return_news(as); }
   void close() noexcept override { line_.close(); }
 
