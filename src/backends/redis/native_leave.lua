@@ -62,6 +62,6 @@ if tomb and not rec then
   call('HSET', claims, me, '\5')
 end
 --@ native_part_serve.lua
-local answer = {}
+local answer
 --@ native_part_save.lua
 return was

@@ -13,7 +13,7 @@
 --   book, form i: idle  form B, token I8, kept I8
 --   book, form s: solo  form B, token I8, kept I8, end I8, first token I8, since I8, the claim
 --   book, form f: full  form B, token I8, kept I8, keep I8, seq I8, soonest I8, capacity I4, used I4, held I4,
---                       waiting I4, tombs I4, upgrading B, its id c16
+--                       waiting I4, tombs I4, upgrading B, and if that is 1, its id c16
 --   record              state B, seq I8, first token I8, since I8, the claim; of a tomb the state only
 --
 -- The book is written over in place, so that behind its end there may be the rest of what was there before.
@@ -28,9 +28,9 @@ local tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs, up = 0, 0,
 local latest, line_new, torn = 0, false, false
 if v and byte(v) == 102 then
   local form, upgrading
-  form, tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs, upgrading, up =
-    read('<BI8I8I8I8I8I4I4I4I4I4Bc16', v)
-  if upgrading == 0 then up = false end
+  form, tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs, upgrading =
+    read('<BI8I8I8I8I8I4I4I4I4I4B', v)
+  if upgrading == 1 then up = sub(v, 63, 78) end
 else
   -- Until now it was idle, or had one holder; what may be left of former times is in the way.
   call('DEL', claims, line, ends_of)

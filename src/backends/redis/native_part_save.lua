@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Says when the first lease in the way is over, if the answer has room for that, and writes the book back, folded up if
 -- nobody is left. Not exact: a lease behind mine may be over sooner, and then somebody looks once too often.
-if answer[6] and answer[1] > 5 then
+if answer and answer[6] and answer[1] > 5 then
   local first = call('ZRANGE', ends_of, 0, 1, 'WITHSCORES')
   local till = first[1] == me and first[4] or first[2]
   answer[6] = till and math.max(1, math.ceil((till - now) / 1000)) or 0
@@ -21,8 +21,9 @@ if held + waiting + tombs > 0 then
   elseif line_new then
     call('PEXPIRE', line, math.ceil((keep - now) / 1000))
   end
-  head = write('<BI8I8I8I8I8I4I4I4I4I4Bc16', 102, tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs,
-    up and 1 or 0, up or '0123456789abcdef')
+  head = write('<BI8I8I8I8I8I4I4I4I4I4B', 102, tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs,
+    up and 1 or 0)
+  if up then head = head .. up end
 else
   call('DEL', claims, line, ends_of)
   head = write('<BI8I8', 105, tok, kept)
