@@ -93,11 +93,12 @@ std::array<std::byte, 32> hash(std::span<const std::byte> data, compression comp
   if (!data.empty()) std::memcpy(tail.data(), data.data(), data.size());
   tail[data.size()] = std::byte{0x80};
   const std::size_t size = data.size() < 56 ? 64 : 128;
-  for (std::size_t i = 0; i < 8; ++i) tail[size - 1 - i] = std::byte(bits >> (8 * i));
+  for (std::size_t i = 0; i < 8; ++i) tail[size - 8 + i] = std::byte(bits >> (56 - 8 * i));
   for (std::size_t at = 0; at < size; at += 64) compress_block(h, tail.data() + at);
 
   std::array<std::byte, 32> out{};
-  for (std::size_t i = 0; i < 32; ++i) out[i] = std::byte(h[i / 4] >> (24 - 8 * (i % 4)));
+  for (std::size_t i = 0; i < 8; ++i)
+    for (std::size_t b = 0; b < 4; ++b) out[4 * i + b] = std::byte(h[i] >> (24 - 8 * b));
   return out;
 }
 

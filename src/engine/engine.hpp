@@ -233,7 +233,7 @@ class engine final : public backend_events {
   std::uint64_t dropped_events_ = 0;
   std::shared_ptr<std::atomic<std::size_t>> events_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
   std::condition_variable quiet_;
-  bool closing_ = false;
+  std::atomic<bool> closing_{false};
   bool closed_ = false;
 };
 

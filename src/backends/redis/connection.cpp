@@ -182,10 +182,8 @@ bool connection::read_borrowed() noexcept {
 
 backend::arrival connection::await_borrowed() noexcept {
   const std::lock_guard lock(reading_);
-  {
-    const std::lock_guard mine(mutex_);
-    if (is_up() && out_.empty()) return backend::arrival::nothing;
-  }
+  // Its answer may have come between the borrowing and now, read by the loop: then there is nothing to wait for.
+  if (is_up() && out_.empty()) return backend::arrival::nothing;
   const bool some = read(reading::soon);
   return !is_up() ? backend::arrival::the_end : some ? backend::arrival::something : backend::arrival::nothing;
 }

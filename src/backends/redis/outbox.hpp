@@ -5,6 +5,7 @@
 
 #include <interlock/clock.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -31,18 +32,21 @@ class outbox {
   };
 
   void push(const about& what, std::string_view bytes, reply_handler done) {
-    if (count_ == ring_.size()) grow();
-    auto& one = ring_[(first_ + count_++) & (ring_.size() - 1)];
+    const auto count = size();
+    if (count == ring_.size()) grow();
+    auto& one = ring_[(first_ + count) & (ring_.size() - 1)];
+    count_.store(count + 1, std::memory_order_relaxed);
     static_cast<about&>(one) = what;
     one.done = std::move(done);
     one.begin = end();
     bytes_.append(bytes);
     one.end = end();
   }
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// These two may be asked at any time; whoever does so while others use it is told how it was a moment ago.
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
   [[nodiscard]] const request& front() const noexcept { return ring_[first_]; }
-  [[nodiscard]] const request& back() const noexcept { return ring_[(first_ + count_ - 1) & (ring_.size() - 1)]; }
+  [[nodiscard]] const request& back() const noexcept { return ring_[(first_ + size() - 1) & (ring_.size() - 1)]; }
   [[nodiscard]] std::string_view bytes_of(const request& one) const noexcept {
     return std::string_view(bytes_).substr(one.begin - base_, one.end - one.begin);
   }
@@ -50,7 +54,7 @@ class outbox {
   request pop() noexcept {
     request out = std::move(ring_[first_]);
     first_ = (first_ + 1) & (ring_.size() - 1);
-    --count_;
+    count_.store(size() - 1, std::memory_order_relaxed);
     done_ = out.end;
     return out;
   }
@@ -77,13 +81,14 @@ class outbox {
   [[nodiscard]] std::uint64_t end() const noexcept { return base_ + bytes_.size(); }
   void grow() {
     std::vector<request> bigger(ring_.empty() ? 64 : ring_.size() * 2);
-    for (std::size_t i = 0; i < count_; ++i) bigger[i] = std::move(ring_[(first_ + i) & (ring_.size() - 1)]);
+    for (std::size_t i = 0; i < size(); ++i) bigger[i] = std::move(ring_[(first_ + i) & (ring_.size() - 1)]);
     ring_ = std::move(bigger);
     first_ = 0;
   }
 
   std::vector<request> ring_;  // its size is a power of two
-  std::size_t first_ = 0, count_ = 0;
+  std::size_t first_ = 0;
+  std::atomic<std::size_t> count_{0};
   std::string bytes_;
   std::uint64_t base_ = 0;  // where bytes_ begins
   std::uint64_t sent_ = 0;

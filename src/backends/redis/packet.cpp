@@ -93,10 +93,13 @@ std::uint16_t packet::slot() const noexcept {
   return slot_of({end + 2, length});
 }
 
-packet::packet(std::initializer_list<std::string_view> words, std::string_view route)
-    : text_(fresh()), slot_(slot_of(route)) {
+packet::packet(std::initializer_list<std::string_view> words, std::string_view route) : text_(fresh()) {
   append_header(text_, words.size());
-  for (const auto word : words) append_argument(text_, word);
+  for (const auto word : words) {
+    if (word.data() == route.data() && !route.empty()) first_key_ = text_.size();
+    append_argument(text_, word);
+  }
+  if (first_key_ == 0) slot_ = slot_of(route);
 }
 
 packet::~packet() {
