@@ -83,11 +83,14 @@ void master_courier::up(connection& which, const server_facts& found) noexcept {
   }
   if (ears) ears->open();
   listen(which);
-  if (first) {
+  if (first && ears) return;  // not open before it can hear
+  {
     const std::lock_guard lock(mutex_);
-    opened_.emplace();
-    first_.notify_all();
-    if (!patient_) return;
+    if (!opened_) {
+      opened_.emplace();
+      first_.notify_all();
+      if (!patient_) return;
+    }
   }
   // Only now, behind the subscriptions: what happens from here on is heard.
   if (another) events_.another_server();
@@ -115,7 +118,7 @@ void master_courier::down(connection& which, const failure& why) noexcept {
     if (closed_ || (!deaf && talk_.get() != &which)) return;
     other = deaf ? talk_ : listen_;
     listen_ = nullptr;
-    was_up = was_up_ && attempts_ == 0;
+    was_up = opened_ && attempts_ == 0;
   }
   // One without the other is of no use: begin anew with both.
   if (other) loop_.post([other, why] { other->fail(why); });
@@ -129,7 +132,7 @@ void master_courier::attempt_over(const failure& why) noexcept {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     trouble_ = why;
-    if (!was_up_ && !patient_) {
+    if (!opened_ && !patient_) {
       opened_.emplace(
           failure(why.kind() == errc::indeterminate ? errc::unavailable : why.kind(), "redis " + why.message()));
       first_.notify_all();
