@@ -37,6 +37,9 @@ class store final : public backend {
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override {
     quorum_store::evict(quorum_, name, who, force, std::move(done));
   }
+  void flush() noexcept override {
+    for (unsigned i = 0; i < quorum_->rules().nodes; ++i) quorum_->at(i).way()->flush();
+  }
   void examine(completion<std::vector<store_check>> done) override { quorum_store::examine(quorum_, std::move(done)); }
   void close() noexcept override { quorum_->close(); }
 

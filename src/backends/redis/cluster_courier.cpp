@@ -256,6 +256,12 @@ void cluster_courier::settle_opening(const failure* why) {
 
 // ---- requests
 
+void cluster_courier::flush() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [where, one] : nodes_)
+    if (one.link) one.link->flush_left();
+}
+
 void cluster_courier::send(const packet& what, inline_work here, reply_handler done) {
   if (const auto to = at_slot(what.slot())) return to->send(what, here, std::move(done));
   refresh_soon();

@@ -37,6 +37,7 @@ class cluster_courier final : public courier,
   void subscribe(std::string_view channel, reply_handler done) override;
   void unsubscribe(std::string_view channel) override;
   [[nodiscard]] server_facts facts() const override;
+  void flush() noexcept override;
   [[nodiscard]] int borrow_news() noexcept override { return -1; }  // there is more than one to listen to
   [[nodiscard]] bool read_news() noexcept override { return false; }
   void return_news(backend::loan_end) noexcept override {}
