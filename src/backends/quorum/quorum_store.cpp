@@ -56,7 +56,7 @@ store_traits traits_of(quorum& of) {
   out.lease_min = milliseconds{10};
   out.lease_max = std::chrono::hours{24 * 30};
   of.at(0).locks().describe(out);
-  out.convert = out.fifo = false;
+  out.convert = out.fifo = out.cells = out.latches = false;  // a majority says who holds, not what a value is
   out.push = true;
   out.tokens = rules.tokens;
   out.caveat = std::to_string(rules.needed) + " of " + std::to_string(rules.nodes) +
