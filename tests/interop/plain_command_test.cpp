@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if defined(INTERLOCK_WITH_REDIS) && defined(INTERLOCK_COMMAND)
 
-#include "support/agent.hpp"
+#include "support/command_run.hpp"
 #include "support/redis_server.hpp"
 
 #include <gtest/gtest.h>
@@ -15,18 +15,8 @@ namespace {
 
 class plain_command : public ::testing::Test {
  protected:
-  struct outcome {
-    int status = 0;
-    std::string text{};
-  };
-  outcome run(const std::vector<std::string>& words) const {
-    std::vector<std::string> all{"INTERLOCK_STORE=" + server.url("layout=plain"), INTERLOCK_COMMAND};
-    all.insert(all.end(), words.begin(), words.end());
-    test_support::agent one("/usr/bin/env", all);
-    outcome out;
-    while (const auto line = one.line()) out.text += *line + "\n";
-    out.status = one.wait();
-    return out;
+  [[nodiscard]] test_support::command_outcome run(const std::vector<std::string>& words) const {
+    return test_support::run_command(server.url("layout=plain"), words);
   }
 
   test_support::redis_server server;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if defined(INTERLOCK_WITH_REDIS) && defined(INTERLOCK_COMMAND)
 
-#include "support/agent.hpp"
+#include "support/command_run.hpp"
 #include "support/redis_nodes.hpp"
 
 #include <gtest/gtest.h>
@@ -15,18 +15,9 @@ namespace {
 
 class quorum_command : public ::testing::Test {
  protected:
-  struct outcome {
-    int status = 0;
-    std::string text{};
-  };
-  outcome run(const std::string& query, const std::vector<std::string>& words) const {
-    std::vector<std::string> all{"INTERLOCK_STORE=" + nodes.url(query), INTERLOCK_COMMAND};
-    all.insert(all.end(), words.begin(), words.end());
-    test_support::agent one("/usr/bin/env", all);
-    outcome out;
-    while (const auto line = one.line()) out.text += *line + "\n";
-    out.status = one.wait();
-    return out;
+  [[nodiscard]] test_support::command_outcome run(const std::string& query,
+                                                  const std::vector<std::string>& words) const {
+    return test_support::run_command(nodes.url(query), words);
   }
   [[nodiscard]] std::string nested(const std::string& words) const {
     return std::string(INTERLOCK_COMMAND) + " " + words;
