@@ -50,30 +50,23 @@ server_facts connection::facts() const {
 
 // ---- sending
 
-// [mutex_] The first call of a script brings its text, whether the server knows it or not: were it refused and sent
-// again, requests made after it would be carried out before it.
-bool connection::brings_text(const order& what) {
-  if (what.called == nullptr || std::find(known_.begin(), known_.end(), what.called) != known_.end()) return false;
-  known_.push_back(what.called);
-  return calls_by_name(what.bytes);
-}
-
 void connection::send(const order& what, inline_work here, reply_handler done) {
   bool post = false, in_time = false;
   {
     const std::lock_guard lock(mutex_);
     if (is_up()) {
       // What is left to be sent together is counted from the first of it, so that the clock is not read for each.
-      const auto now = in_time_ && !out_.unsent().empty() ? out_.back().sent : time_.now();
+      const auto now = in_time_ && out_.unsent_size() > 0 ? out_.back().sent : time_.now();
       if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
       const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
-      if (brings_text(what))
-        out_.push(one, with_text(what.bytes, *what.called), std::move(done));
+      const bool at_once = here == inline_work::if_brief && out_.size() < few && !corked_ && !flush_posted_;
+      if (what.part.all != nullptr && !at_once)
+        out_.join(one, what.bytes, what.part, std::move(done));
       else
         out_.push(one, what.bytes, std::move(done));
       watch_deadline();
       if (!corked_ && !flush_posted_) {
-        if (here == inline_work::if_brief && out_.size() <= few) {
+        if (at_once) {
           flush_locked();
         } else if (here == inline_work::together) {
           in_time = leave_unsent();
@@ -113,7 +106,7 @@ void connection::post_flush() {
 // [mutex_] The caller sends it together with what it will ask next. A good deal of it may go already, so that the
 // server has something to do meanwhile. true: send_in_time() has to be called.
 bool connection::leave_unsent() {
-  if (out_.unsent().size() < good_deal) return !std::exchange(in_time_, true);
+  if (out_.unsent_size() < good_deal) return !std::exchange(in_time_, true);
   flush_locked();
   return false;
 }
@@ -150,6 +143,7 @@ void connection::flush() noexcept {
 // What cannot be sent now is sent when the socket has room. A broken socket is left to whoever reads: it has the end of
 // the story there.
 void connection::flush_locked() noexcept {
+  out_.close();
   while (!out_.unsent().empty() && stream_) {
     const auto rest = out_.unsent();
     const auto moved = stream_->write(rest.data(), rest.size());
@@ -258,8 +252,13 @@ void connection::answer(reply what) {
     if (!out_.empty()) {
       asked = out_.pop();
       bytes = out_.bytes_of(asked);
+      if (asked.bundle > 1) {
+        bundle_.push_back(std::move(asked));
+        while (bundle_.size() < bundle_.front().bundle) bundle_.push_back(out_.pop());
+      }
     }
   }
+  if (!bundle_.empty()) return answer_bundle(what, bytes);
   if (!asked.done) return drop(lost("a reply came that nobody had asked for"), true);
   if (what.is() != reply::kind::error) return asked.done(what);
   const auto error = what.text();
@@ -271,6 +270,35 @@ void connection::answer(reply what) {
   asked.done(server_failure(error));
 }
 
+// [reading_] Each is given its own part of the reply.
+void connection::answer_bundle(reply what, std::string_view bytes) {
+  auto all = std::exchange(bundle_, {});  // a handler may be the end of us
+  if (what.is() == reply::kind::error && what.text().starts_with("NOSCRIPT") && calls_by_name(bytes)) {
+    const std::lock_guard lock(mutex_);
+    out_.push_again(all, with_text(bytes, *all.front().called));
+    watch_deadline();
+  } else {
+    auto said = what.begin();
+    const bool list = what.is() == reply::kind::list && what.size() == all.size();
+    for (auto& one : all) {
+      const auto mine = list ? *said : what;
+      if (list) ++said;
+      if (muted_.load(std::memory_order_relaxed)) break;
+      if (mine.is() == reply::kind::error) {
+        const owner::refusal refused{.error = mine.text(), .called = one.called};
+        if (is_up()) owner_.refused(*this, refused, one.done);
+        one.done(server_failure(mine.text()));
+      } else if (list) {
+        one.done(mine);
+      } else {
+        one.done(failure(errc::internal, "the script's answer makes no sense"));
+      }
+    }
+  }
+  all.clear();
+  if (bundle_.capacity() < all.capacity()) bundle_ = std::move(all);
+}
+
 // ---- callers that read for themselves
 
 int connection::borrow() noexcept {
@@ -278,7 +306,7 @@ int connection::borrow() noexcept {
   if (borrowed_ || !is_up()) return -1;
   borrowed_ = busy_ = true;
   watch_in(watched_ & ~unsigned{EPOLLIN});
-  if (!out_.unsent().empty()) flush_locked();  // it was about to be sent by somebody who has to be woken for it
+  if (out_.unsent_size() > 0) flush_locked();  // it was about to be sent by somebody who has to be woken for it
   return socket_;
 }
 
@@ -365,6 +393,7 @@ void connection::drop(const failure& why, bool tell) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (state_.exchange(state::dead) == state::dead) return;
+    out_.close();
     while (!out_.empty()) {
       const bool sent = out_.was_sent(out_.front());
       unanswered.emplace_back(out_.pop().done, sent);

@@ -93,7 +93,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void fail(const failure& why) noexcept;
 
   void send(const packet& what, inline_work here, reply_handler done) {
-    send(what.bytes(), what.called(), here, std::move(done));
+    send({.bytes = what.bytes(), .called = what.called(), .part = what.part()}, here, std::move(done));
   }
   void send(std::string_view request, const script* called, inline_work here, reply_handler done) {
     send({.bytes = request, .called = called}, here, std::move(done));
@@ -103,6 +103,7 @@ class connection final : public std::enable_shared_from_this<connection> {
     const script* called = nullptr;
     unsigned hops = 0;
     std::string_view first{};  ///< to go out immediately before it; its reply is dropped (ASKING)
+    part_of_bundle part{};     ///< for owners that never take a request over
   };
   void send(const order& what, inline_work here, reply_handler done);
 
@@ -145,9 +146,9 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool read(reading how) noexcept;
   bool take_replies();
   void answer(reply what);
+  void answer_bundle(reply what, std::string_view bytes);
   void flush() noexcept;
   void flush_locked() noexcept;
-  [[nodiscard]] bool brings_text(const order& what);
   void post_flush();
   [[nodiscard]] bool leave_unsent();
   void send_in_time();
@@ -175,7 +176,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   reply_parser parser_;
   std::vector<char> in_;
   std::size_t in_used_ = 0;
-  std::atomic<bool> muted_{false};  // close(): call nobody any more
+  std::vector<outbox::request> bundle_;  // being answered
+  std::atomic<bool> muted_{false};       // close(): call nobody any more
 
   mutable std::mutex mutex_;  // everything below
   std::atomic<state> state_{state::idle};
@@ -186,9 +188,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::unique_ptr<stream> stream_;
   server_facts facts_;
   outbox out_;
-  std::vector<const script*> known_;  // their text was sent on this connection
-  unsigned watched_ = 0;              // what the gate lets through
-  bool corked_ = false;               // replies are being handled: what they make us send goes out together afterwards
+  unsigned watched_ = 0;  // what the gate lets through
+  bool corked_ = false;   // replies are being handled: what they make us send goes out together afterwards
   bool flush_posted_ = false;
   bool in_time_ = false;                  // a look after what callers left unsent is due
   instant deadline_at_ = instant::max();  // when the timer in force fires

@@ -116,6 +116,7 @@ void native_layout::enter(const claim& who, entry how, inline_work here, complet
   auto out = question(enter_script(), key, keys_, 1, 1);
   add_keys(out, key, keys_);
   out.arg(text);
+  if (keys_ == told::book) out.joins(bundle_script(), 1);
   const auto tokens = who.mode == lock_mode::shared ? 1 : std::max<std::uint32_t>(who.tokens, 1);
   way_.send(out, here, entering{std::move(done), this, who.name, tokens, who.mode});
 }
@@ -145,7 +146,10 @@ void native_layout::leave(const claim& who, finality how, inline_work here, comp
   auto out = question(leave_script(), key, keys_, 1, final ? 2 : 1);
   add_keys(out, key, keys_);
   out.arg(bytes_of(who.secret));
-  if (final) out.arg(tomb_micros(who));
+  if (final)
+    out.arg(tomb_micros(who));
+  else if (keys_ == told::book)
+    out.joins(bundle_script(), 1);
   way_.send(out, here, leaving{std::move(done)});
 }
 

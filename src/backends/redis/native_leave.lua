@@ -6,62 +6,6 @@ if not redis.REDIS_VERSION_NUM then redis.replicate_commands() end
 local call, read, write = redis.call, struct.unpack, struct.pack
 local byte, sub = string.byte, string.sub
 local book, me, tomb = KEYS[1], ARGV[1], ARGV[2]
-local v = call('GET', book)
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
-local form = v and byte(v) or 105
-if form == 115 then
-  if not tomb then
-    local was = 0
-    if read('<I8', v, 18) >= now then
-      if sub(v, 76, 91) ~= me then return 0 end
-      was = 2
-    end
-    if type(redis.pcall('SETRANGE', book, 0, 'i')) == 'table' then
-      --@ native_part_touch.lua
-      call('SETRANGE', book, 0, 'i')
-    end
-    return was
-  end
-elseif form == 105 then
-  if not tomb then return 0 end
-elseif form ~= 102 then
-  return redis.error_reply('WRONGTYPE not a lock')
-end
-
-if tomb and v then
-  --@ native_part_touch.lua
-end
---@ native_part_open.lua
-if soonest < now then
-  --@ native_part_check.lua
-end
---@ native_part_settle.lua
-local was, rec = 0, call('HGET', claims, me)
--- The hand-over: whether all is there is not looked up in the ordinary case, it shows in this.
-if rec and byte(rec) < 5 and call('ZREM', ends_of, me) == 0 then
-  --@ native_part_mend.lua
-  rec = false
-end
-local state = rec and byte(rec)
-if rec and state < 5 then
-  call('HDEL', claims, me)
-  if state == 1 then
-    was, waiting = 1, waiting - 1
-    call('ZREM', line, me)
-  else
-    was, held, used = 2, held - 1, used - read('<I4', rec, 48)
-    if state == 3 then up = false end
-  end
-  rec = false
-end
-if tomb and not rec then
-  local till = now + tomb
-  latest, soonest, tombs = math.max(latest, till), math.min(soonest, till), tombs + 1
-  call('ZADD', ends_of, till, me)
-  call('HSET', claims, me, '\5')
-end
---@ native_part_serve.lua
-local answer
---@ native_part_save.lua
-return was
+--@ native_part_leave.lua

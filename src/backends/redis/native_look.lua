@@ -23,21 +23,21 @@ for i = 1, #ARGV do
     local at, text, late
     out[n] = 0
     if till < now then
-      at, text = 0, 'i'
+      at, text = '0', 'i'
     elseif sub(v, 76, 91) == sub(asked, 1, 16) then
       local lease, _, wish = read('<I8I8I4', asked, 17)
       local mode, _, tokens = read('<BBI4', v, 42)
       local extended = now + lease
       if extended > till then
-        at, till, late = 9, extended, extended + 86400000000 > kept
+        at, till, late = '9', extended, extended + 86400000000 > kept
         if late then kept = till + 90000000000 end
       end
       if wish > 1 and mode == 0 then
         token = tok + 1
         if token < now then token = now end
-        tok, tokens, at = token + wish - 1, wish, 1
+        tok, tokens, at = token + wish - 1, wish, '1'
       end
-      if at == 9 then
+      if at == '9' then
         text = write('<I8I8', kept, till)
       elseif at then
         text = write('<I8I8I8I8', tok, kept, till, token) .. sub(v, 34, 43) .. write('<I4', tokens)

@@ -2,7 +2,7 @@
 -- Says when the first lease in the way is over, if the answer has room for that, and writes the book back, folded up if
 -- nobody is left. Not exact: a lease behind mine may be over sooner, and then somebody looks once too often.
 if answer and answer[6] and answer[1] > 5 then
-  local first = call('ZRANGE', ends_of, 0, 1, 'WITHSCORES')
+  local first = call('ZRANGE', ends_of, '0', '1', 'WITHSCORES')
   local till = first[1] == me and first[4] or first[2]
   answer[6] = till and math.max(1, math.ceil((till - now) / 1000)) or 0
 end
@@ -31,6 +31,6 @@ end
 if not v then
   call('SET', book, head, 'PX', math.ceil((kept - now) / 1000))
 else
-  if sub(v, 1, #head) ~= head then call('SETRANGE', book, 0, head) end
+  if sub(v, 1, #head) ~= head then call('SETRANGE', book, '0', head) end
   if late then call('PEXPIRE', book, math.ceil((kept - now) / 1000)) end
 end

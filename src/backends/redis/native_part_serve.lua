@@ -13,7 +13,7 @@ for _ = 1, (up or (waiting > 0 and used < cap)) and 1024 or 0 do
     end
     mode, tokens, used, up = 0, 1, cap, false
   elseif waiting > 0 and used < cap then
-    id = used == 0 and call('ZPOPMIN', line)[1] or call('ZRANGE', line, 0, 0)[1]
+    id = used == 0 and call('ZPOPMIN', line)[1] or call('ZRANGE', line, '0', '0')[1]
     rec = id and call('HGET', claims, id)
     local weight = rec and read('<I4', rec, 48) or cap + 1
     if used + weight > cap then

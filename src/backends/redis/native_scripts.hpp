@@ -10,6 +10,7 @@ namespace interlock::inline v1::redis_store::native {
 const script& enter_script();
 const script& look_script();
 const script& leave_script();
+const script& bundle_script();
 const script& convert_script();
 const script& evict_script();
 const script& show_script();

@@ -5,9 +5,11 @@
 
 #include <interlock/clock.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,9 @@ namespace interlock::inline v1::redis_store {
 
 /// Requests in the order they were made: bytes still to be sent, and sent ones that wait for their reply. A request's
 /// bytes are kept until then, so that it can be sent again elsewhere. Allocates nothing once it has grown.
+///
+/// Requests that may be carried out together, and have come together, become one call: a *bundle*. A server spends more
+/// on beginning a script than on what a lock needs of it.
 class outbox {
  public:
   struct about {
@@ -27,33 +32,76 @@ class outbox {
   };
   struct request : about {
     reply_handler done{};
-    std::uint64_t begin = 0;  // where its bytes begin, counted from the connection's first
-    std::uint64_t end = 0;
+    std::uint64_t begin = 0;   // where its bytes begin, counted from the connection's first
+    std::uint64_t end = 0;     // of a bundle each request has all bytes
+    std::uint32_t bundle = 1;  // of the first in a bundle: how many there are
   };
 
   void push(const about& what, std::string_view bytes, reply_handler done) {
-    const auto count = size();
-    if (count == ring_.size()) grow();
-    auto& one = ring_[(first_ + count) & (ring_.size() - 1)];
-    count_.store(count + 1, std::memory_order_relaxed);
-    static_cast<about&>(one) = what;
-    one.done = std::move(done);
-    one.begin = end();
-    bytes_.append(bytes);
-    one.end = end();
+    close();
+    auto& one = add(what, std::move(done));
+    append(one, bytes);
   }
+  /// May wait for others like it, until close(). `alone`: what is sent if there is none.
+  void join(const about& what, std::string_view alone, const part_of_bundle& part, reply_handler done) {
+    if (open_ > 0 && (open_ == bundle_most || part.all != all_ || part.keys != keys_each_)) close();
+    if (open_ == 0) {
+      all_ = part.all;
+      keys_each_ = part.keys;
+      alone_ = alone;
+      keys_.clear();
+      arguments_.clear();
+    }
+    add(what, std::move(done));
+    keys_ += part.key_bytes;
+    arguments_ += part.argument_bytes;
+    ++open_;
+  }
+  /// What may be carried out together is one request now, and nothing joins it any more.
+  void close() {
+    if (open_ == 0) return;
+    const auto count = std::exchange(open_, 0);
+    auto& first = at(size() - count);
+    if (count == 1) return append(first, alone_);
+    first.called = all_;
+    first.bundle = count;
+    alone_.clear();
+    append_header(alone_, 3 + count * (keys_each_ + 1));
+    alone_ += all_->call;
+    append_argument(alone_, static_cast<std::int64_t>(count * keys_each_));
+    alone_ += keys_;
+    alone_ += arguments_;
+    append(first, alone_);
+    for (auto i = size() - count; i < size(); ++i) {
+      at(i).begin = first.begin;
+      at(i).end = first.end;
+    }
+  }
+  /// A bundle that was taken out once more, with other bytes.
+  void push_again(std::span<request> bundle, std::string_view bytes) {
+    close();
+    const auto begin = end();
+    bytes_.append(bytes);
+    for (auto& one : bundle) {
+      auto& again = add(one, std::move(one.done));
+      again.bundle = one.bundle;
+      again.begin = begin;
+      again.end = end();
+    }
+  }
+
   /// These two may be asked at any time; whoever does so while others use it is told how it was a moment ago.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
   [[nodiscard]] const request& front() const noexcept { return ring_[first_]; }
-  [[nodiscard]] const request& back() const noexcept { return ring_[(first_ + size() - 1) & (ring_.size() - 1)]; }
+  [[nodiscard]] const request& back() const noexcept { return ring_[place(size() - 1)]; }
   [[nodiscard]] std::string_view bytes_of(const request& one) const noexcept {
     return std::string_view(bytes_).substr(one.begin - base_, one.end - one.begin);
   }
   /// Takes the oldest one out. Its bytes stay until the next push().
   request pop() noexcept {
     request out = std::move(ring_[first_]);
-    first_ = (first_ + 1) & (ring_.size() - 1);
+    first_ = place(1);
     count_.store(size() - 1, std::memory_order_relaxed);
     done_ = out.end;
     return out;
@@ -61,6 +109,10 @@ class outbox {
 
   [[nodiscard]] std::string_view unsent() const noexcept {
     return std::string_view(bytes_).substr(static_cast<std::size_t>(sent_ - base_));
+  }
+  /// Open bundles included.
+  [[nodiscard]] std::size_t unsent_size() const noexcept {
+    return unsent().size() + (open_ == 0 ? 0 : keys_.size() + arguments_.size());
   }
   void sent(std::size_t more) noexcept { sent_ += more; }
   [[nodiscard]] bool was_sent(const request& one) const noexcept { return one.begin < sent_; }
@@ -78,10 +130,38 @@ class outbox {
   }
 
  private:
+  // More would keep the server from others for longer than it saves.
+  static constexpr std::uint32_t bundle_most = 32;
+
   [[nodiscard]] std::uint64_t end() const noexcept { return base_ + bytes_.size(); }
+  [[nodiscard]] std::size_t place(std::size_t index) const noexcept { return (first_ + index) & (ring_.size() - 1); }
+  [[nodiscard]] request& at(std::size_t index) noexcept { return ring_[place(index)]; }
+  request& add(const about& what, reply_handler done) {
+    const auto count = size();
+    if (count == ring_.size()) grow();
+    auto& one = at(count);
+    count_.store(count + 1, std::memory_order_relaxed);
+    static_cast<about&>(one) = what;
+    one.done = std::move(done);
+    one.begin = one.end = end();
+    one.bundle = 1;
+    return one;
+  }
+  // The first call of a script brings its text, whether the server knows it or not: were it refused and sent again,
+  // requests made after it would be carried out before it.
+  void append(request& one, std::string_view bytes) {
+    one.begin = end();
+    const bool known = one.called == nullptr || std::find(known_.begin(), known_.end(), one.called) != known_.end();
+    if (!known) known_.push_back(one.called);
+    if (!known && calls_by_name(bytes))
+      bytes_.append(with_text(bytes, *one.called));
+    else
+      bytes_.append(bytes);
+    one.end = end();
+  }
   void grow() {
     std::vector<request> bigger(ring_.empty() ? 64 : ring_.size() * 2);
-    for (std::size_t i = 0; i < size(); ++i) bigger[i] = std::move(ring_[(first_ + i) & (ring_.size() - 1)]);
+    for (std::size_t i = 0; i < size(); ++i) bigger[i] = std::move(at(i));
     ring_ = std::move(bigger);
     first_ = 0;
   }
@@ -92,7 +172,13 @@ class outbox {
   std::string bytes_;
   std::uint64_t base_ = 0;  // where bytes_ begins
   std::uint64_t sent_ = 0;
-  std::uint64_t done_ = 0;  // answered up to here
+  std::uint64_t done_ = 0;            // answered up to here
+  std::vector<const script*> known_;  // their text was sent on this connection
+
+  std::uint32_t open_ = 0;  // so many, the last ones, are a bundle that others may still join
+  const script* all_ = nullptr;
+  std::size_t keys_each_ = 0;
+  std::string alone_, keys_, arguments_;
 };
 
 }  // namespace interlock::inline v1::redis_store

@@ -43,6 +43,17 @@ std::string sha1_hex(std::string_view text) {
   return out;
 }
 
+// The bytes of the argument that begins at `at`.
+std::string_view argument_at(std::string_view text, std::size_t at) noexcept {
+  std::size_t length = 0;
+  const auto* const end = std::from_chars(text.data() + at + 1, text.data() + text.size(), length).ptr;
+  return {end + 2, length};
+}
+std::size_t end_of_argument(std::string_view text, std::size_t at) noexcept {
+  const auto bytes = argument_at(text, at);
+  return static_cast<std::size_t>(bytes.data() - text.data()) + bytes.size() + 2;
+}
+
 constexpr std::array<std::uint16_t, 256> crc_table = [] {
   std::array<std::uint16_t, 256> out{};
   for (unsigned i = 0; i < 256; ++i) {
@@ -86,11 +97,7 @@ packet::packet(const script& what, std::string_view route, std::size_t keys, std
 }
 
 std::uint16_t packet::slot() const noexcept {
-  if (first_key_ == 0) return slot_;
-  std::size_t length = 0;
-  const auto* const from = text_.data() + first_key_ + 1;
-  const auto* const end = std::from_chars(from, text_.data() + text_.size(), length).ptr;
-  return slot_of({end + 2, length});
+  return first_key_ == 0 ? slot_ : slot_of(argument_at(text_, first_key_));
 }
 
 packet::packet(std::initializer_list<std::string_view> words, std::string_view route) : text_(fresh()) {
@@ -100,6 +107,24 @@ packet::packet(std::initializer_list<std::string_view> words, std::string_view r
     append_argument(text_, word);
   }
   if (first_key_ == 0) slot_ = slot_of(route);
+}
+
+packet& packet::joins(const script& all, std::size_t keys) {
+  std::size_t argument = first_key_;
+  for (std::size_t i = 0; i < keys; ++i) argument = end_of_argument(text_, argument);
+  const std::string_view text(text_);
+  part_ = {&all, keys, text.substr(first_key_, argument - first_key_), text.substr(argument)};
+  return *this;
+}
+
+packet& packet::joins(const script& all, std::initializer_list<std::string_view> keys, std::string_view argument) {
+  alone_ = text_.size();
+  for (const auto key : keys) append_argument(text_, key);
+  const auto keys_end = text_.size();
+  append_argument(text_, argument);
+  const std::string_view text(text_);
+  part_ = {&all, keys.size(), text.substr(alone_, keys_end - alone_), text.substr(keys_end)};
+  return *this;
 }
 
 packet::~packet() {

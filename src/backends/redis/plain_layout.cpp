@@ -111,13 +111,15 @@ void plain_layout::enter_bare(const claim& who, std::string_view key, entry how,
   if (buried(who.secret)) return done(standing{});
   const auto value = value_of(who.secret);
   const auto lease = std::to_string(who.lease.count());
-  way_.send(packet({"SET", key, view(value), "NX", "PX", lease}, key), here,
-            [this, who, how, done = std::move(done)](result<reply> got) mutable {
-              if (!got) return done(got.error());
-              if (!got->nil()) return done(held(0));
-              // Somebody has it: perhaps we ourselves, if the answer to an earlier enter was lost.
-              enter_by_script(who, wish_.key.key(who.name), how, inline_work::never, std::move(done));
-            });
+  packet out({"SET", key, view(value), "NX", "PX", lease}, key);
+  if (!cluster_ && here != inline_work::if_brief)
+    out.joins(scripts_.bundle, {key, beside(key, companion_letter)}, std::string(view(value)) + lease);
+  way_.send(out, here, [this, who, how, done = std::move(done)](result<reply> got) mutable {
+    if (!got) return done(got.error());
+    if (!got->nil()) return done(held(0));
+    // Somebody has it: perhaps we ourselves, if the answer to an earlier enter was lost.
+    enter_by_script(who, wish_.key.key(who.name), how, inline_work::never, std::move(done));
+  });
 }
 
 void plain_layout::enter_by_script(const claim& who, std::string_view key, entry how, inline_work here,
@@ -236,6 +238,8 @@ void plain_layout::leave(const claim& who, finality how, inline_work here, compl
   if (!brief) {
     out.arg(tomb.count()).arg(companion_life(who.lease).count());
     out.arg(std::int64_t{wish_.tokens ? 1 : 0}).arg(publish_).arg(beside(key, channel_letter));
+  } else if (!cluster_ && !wish_.signal) {
+    out.joins(scripts_.bundle, 2);
   }
   way_.send(out, here, [done = std::move(done)](result<reply> got) mutable {
     if (!got) return done(got.error());

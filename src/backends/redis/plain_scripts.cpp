@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/plain_scripts.hpp"
 
+#include "backends/redis/plain_bundle.lua.hpp"
 #include "backends/redis/plain_enter.lua.hpp"
 #include "backends/redis/plain_evict.lua.hpp"
 #include "backends/redis/plain_leave.lua.hpp"
 #include "backends/redis/plain_look.lua.hpp"
+#include "backends/redis/plain_part_leave.lua.hpp"
 #include "backends/redis/plain_show.lua.hpp"
 #include "backends/redis/plain_sweep.lua.hpp"
+#include "backends/redis/script_text.hpp"
 #include "core/claim_book.hpp"
 
 #include <algorithm>
@@ -14,12 +17,24 @@
 
 namespace interlock::inline v1::redis_store {
 
+namespace {
+
+std::string_view part(std::string_view file) {
+  if (file == "plain_part_leave.lua") return embedded::redis_plain_part_leave_lua;
+  return missing_part;
+}
+
+// Never destroyed: a client may still be undoing things while the program ends.
+script assembled(std::string_view source) { return (*new assembled_script(source, part)).made; }
+
+}  // namespace
+
 const plain_scripts& all_plain_scripts() {
-  // Never destroyed: a client may still be undoing things while the program ends.
   static const auto& all =
-      *new plain_scripts{script(embedded::redis_plain_enter_lua), script(embedded::redis_plain_look_lua),
-                         script(embedded::redis_plain_leave_lua), script(embedded::redis_plain_show_lua),
-                         script(embedded::redis_plain_evict_lua), script(embedded::redis_plain_sweep_lua)};
+      *new plain_scripts{script(embedded::redis_plain_enter_lua),    script(embedded::redis_plain_look_lua),
+                         assembled(embedded::redis_plain_leave_lua), assembled(embedded::redis_plain_bundle_lua),
+                         script(embedded::redis_plain_show_lua),     script(embedded::redis_plain_evict_lua),
+                         script(embedded::redis_plain_sweep_lua)};
   return all;
 }
 

@@ -11,7 +11,7 @@
 namespace interlock::inline v1::redis_store {
 
 struct plain_scripts {
-  script enter, look, leave, show, evict, sweep;
+  script enter, look, leave, bundle, show, evict, sweep;
 };
 /// Made when they are first asked for: most programs use another store.
 const plain_scripts& all_plain_scripts();

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#ifdef INTERLOCK_WITH_REDIS
+
+#include "backends/redis/outbox.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace interlock::inline v1::redis_store {
+namespace {
+
+const script alone_one("return 1"), alone_two("return 2"), all("return {}");
+
+void put(outbox& to, const packet& what) {
+  const outbox::about about{.called = what.called()};
+  if (what.part().all != nullptr)
+    to.join(about, what.bytes(), what.part(), [](const result<reply>&) {});
+  else
+    to.push(about, what.bytes(), [](const result<reply>&) {});
+}
+void put_part(outbox& to, const script& alone, std::string_view key, std::string_view argument) {
+  packet out(alone, {key}, 1);
+  out.arg(argument).joins(all, 1);
+  put(to, out);
+}
+// What the server would read: the words of each command.
+std::vector<std::vector<std::string>> sent(outbox& from) {
+  from.close();
+  std::string text(from.unsent());
+  from.sent(text.size());
+  std::vector<std::vector<std::string>> out;
+  reply_parser parser;
+  for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(parser.used())) {
+    EXPECT_EQ(parser.parse(rest), reply_parser::outcome::complete);
+    out.emplace_back();
+    for (const auto word : parser.value()) out.back().emplace_back(word.text());
+  }
+  return out;
+}
+using words = std::vector<std::vector<std::string>>;
+
+TEST(redis_outbox, one_alone_is_sent_as_it_would_be) {
+  outbox out;
+  put_part(out, alone_one, "k", "a");
+  put_part(out, alone_two, "k2", "a2");
+  sent(out);  // the first calls bring the texts
+  put_part(out, alone_one, "k", "a");
+  EXPECT_EQ(sent(out), (words{{"EVAL", "return 1", "1", "k", "a"}}));
+  put_part(out, alone_one, "k", "a");
+  EXPECT_EQ(sent(out), (words{{"EVALSHA", alone_one.sha, "1", "k", "a"}}));
+  EXPECT_EQ(out.back().bundle, 1U);
+}
+
+TEST(redis_outbox, what_comes_together_is_one_call_with_the_keys_first) {
+  outbox out;
+  put_part(out, alone_one, "k", "a");
+  put_part(out, alone_two, "k2", "a2");
+  EXPECT_EQ(sent(out), (words{{"EVAL", "return {}", "2", "k", "k2", "a", "a2"}}));
+  put_part(out, alone_two, "k3", "a3");
+  put_part(out, alone_one, "k4", "a4");
+  EXPECT_EQ(sent(out), (words{{"EVALSHA", all.sha, "2", "k3", "k4", "a3", "a4"}}));
+  ASSERT_EQ(out.size(), 4U);
+  const auto first = out.pop();
+  EXPECT_EQ(first.bundle, 2U);
+  EXPECT_EQ(first.called, &all);
+  EXPECT_TRUE(out.was_sent(first) && out.was_sent(out.front()));
+}
+
+TEST(redis_outbox, nothing_overtakes_and_nothing_joins_what_was_closed) {
+  outbox out;
+  put_part(out, alone_one, "k", "a");
+  put_part(out, alone_one, "k2", "a2");
+  put(out, packet({"PING"}));
+  put_part(out, alone_one, "k3", "a3");
+  EXPECT_GT(out.unsent_size(), out.unsent().size()) << "the last one may still be joined";
+  EXPECT_EQ(sent(out),
+            (words{{"EVAL", "return {}", "2", "k", "k2", "a", "a2"}, {"PING"}, {"EVAL", "return 1", "1", "k3", "a3"}}));
+  put_part(out, alone_one, "k4", "a4");
+  EXPECT_EQ(sent(out), (words{{"EVALSHA", alone_one.sha, "1", "k4", "a4"}}));
+}
+
+TEST(redis_outbox, what_was_not_closed_was_not_sent) {
+  outbox out;
+  put(out, packet({"PING"}));
+  sent(out);
+  put_part(out, alone_one, "k", "a");
+  EXPECT_TRUE(out.was_sent(out.front()));
+  EXPECT_FALSE(out.was_sent(out.back()));
+}
+
+TEST(redis_outbox, a_bundle_ends_somewhere) {
+  outbox out;
+  for (int i = 0; i < 100; ++i) put_part(out, alone_one, std::to_string(i), "a");
+  const auto all_sent = sent(out);
+  ASSERT_EQ(all_sent.size(), 4U);
+  EXPECT_EQ(all_sent[0][2], "32");
+  EXPECT_EQ(all_sent[3][2], "4");
+}
+
+TEST(redis_outbox, a_command_may_have_another_form_in_a_bundle) {
+  outbox out;
+  for (const auto* const key : {"k", "k2"}) {
+    packet one({"SET", key, "v", "NX"}, key);
+    one.joins(all, {key, "beside"}, "v and lease");
+    put(out, one);
+  }
+  EXPECT_EQ(sent(out),
+            (words{{"EVAL", "return {}", "4", "k", "beside", "k2", "beside", "v and lease", "v and lease"}}));
+  packet one({"SET", "k", "v", "NX"}, "k");
+  one.joins(all, {"k", "beside"}, "v and lease");
+  EXPECT_EQ(one.slot(), slot_of("k"));
+  put(out, one);
+  EXPECT_EQ(sent(out), (words{{"SET", "k", "v", "NX"}}));
+}
+
+}  // namespace
+}  // namespace interlock::inline v1::redis_store
+
+#endif
