@@ -11,7 +11,7 @@ _interlock_handles() {
 
 _interlock() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local verbs='run try ls show break doctor demo version help'
+  local verbs='run try ls show break doctor schema demo version help'
   local verb='' name='' word i
   local store=()
   COMPREPLY=()
@@ -67,13 +67,13 @@ _interlock() {
     ls | show | doctor) options+=' --json' ;;
     break) options+=' --json --handle --force' ;;
     version) options='--help --json' ;;
-    demo | help) options='--help' ;;
+    schema | demo | help) options='--help' ;;
   esac
   if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
   elif [[ -z $verb || $verb == help ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")
-  elif [[ -z $name && $verb != version && $verb != demo && $verb != doctor ]]; then
+  elif [[ -z $name && $verb != version && $verb != demo && $verb != doctor && $verb != schema ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(_interlock_names)" -- "$current")
   fi
 }

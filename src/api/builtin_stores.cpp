@@ -4,6 +4,9 @@
 #include "backends/memory/memory_store.hpp"
 #include "core/registry.hpp"
 
+#if INTERLOCK_WITH_POSTGRES
+#include "backends/postgres/postgres_store.hpp"
+#endif
 #if INTERLOCK_WITH_REDIS
 #include "backends/quorum/quorum_store.hpp"
 #include "backends/redis/redis_store.hpp"
@@ -27,6 +30,12 @@ void register_builtin_stores() {
   static std::once_flag once;
   std::call_once(once, [] {
     add("memory", memory_store::open_memory);
+#if INTERLOCK_WITH_POSTGRES
+    for (const auto* scheme : {"postgres", "postgresql"}) {
+      add(scheme, postgres_store::open_postgres);
+      core::register_schema(scheme, postgres_store::schema_for);
+    }
+#endif
 #if INTERLOCK_WITH_REDIS
     for (const auto* scheme :
          {"redis", "rediss", "redis+unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"})

@@ -150,6 +150,7 @@ constexpr word_rule word_rules[verb_count] = {
     {1, 1, "NAME, the lock's name"},
     {1, 1, "NAME, the lock's name"},
     {0, 1, ""},
+    {0, 1, ""},
     {0, 0, ""},
     {0, 0, ""},
     {0, 1, ""},
@@ -184,6 +185,8 @@ result<void> check_together(const arguments& got) {
   }
   if (got.what == verb::evict && !got.handle)
     return wrong("break needs --handle H, the claim to end: `interlock show NAME` lists them");
+  if (got.what == verb::schema && got.words.empty())
+    return wrong("schema needs STORE, a store's name or URL; see `interlock help schema`");
   if (got.store && got.what == verb::doctor && !got.words.empty()) return wrong("doctor was given two stores");
   return {};
 }
@@ -241,6 +244,10 @@ result<arguments> parse_arguments(int argc, char** argv) {
   if (auto good = check_words(got); !good) return good.error();
   if (auto good = check_together(got); !good) return good.error();
   if (got.what == verb::doctor && !got.words.empty()) put_store(got, got.words[0]);
+  if (got.what == verb::schema) {
+    put_store(got, got.words[0]);
+    if (got.store->find(':') == std::string::npos) *got.store += ':';  // the name alone
+  }
   return got;
 }
 

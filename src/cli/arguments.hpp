@@ -13,10 +13,10 @@
 namespace interlock::cli {
 
 /// `try` and `break` are words of the language, so they are called after what they do.
-enum class verb : std::uint8_t { run, attempt, ls, show, evict, doctor, demo, version, help };
-inline constexpr std::size_t verb_count = 9;
-inline constexpr std::string_view verb_names[verb_count] = {"run",    "try",  "ls",      "show", "break",
-                                                            "doctor", "demo", "version", "help"};
+enum class verb : std::uint8_t { run, attempt, ls, show, evict, doctor, schema, demo, version, help };
+inline constexpr std::size_t verb_count = 10;
+inline constexpr std::string_view verb_names[verb_count] = {"run",    "try",    "ls",   "show",    "break",
+                                                            "doctor", "schema", "demo", "version", "help"};
 constexpr std::string_view to_string(verb which) noexcept { return verb_names[static_cast<std::size_t>(which)]; }
 
 struct permits_wanted {

@@ -11,6 +11,7 @@ int ls_command(const arguments& got);
 int show_command(const arguments& got);
 int break_command(const arguments& got);
 int doctor_command(const arguments& got);
+int schema_command(const arguments& got);
 int version_command(const arguments& got);
 int help_command(const arguments& got);
 

@@ -20,7 +20,7 @@ namespace {
 // Only the other program can list all stores, or say of a scheme that nobody knows it.
 bool is_for_other(const arguments& got) {
   if (got.help) return false;
-  if (got.what == verb::version) return true;
+  if (got.what == verb::version || got.what == verb::schema) return true;
   if (got.what == verb::demo || got.what == verb::help) return false;
   const char* from_environment = std::getenv("INTERLOCK_STORE");
   const auto url = got.store ? *got.store : std::string(from_environment != nullptr ? from_environment : "");

@@ -12,6 +12,7 @@ constexpr std::string_view overview = R"(interlock: locks that hold across proce
   interlock show NAME                    one lock in detail
   interlock break NAME --handle H        end somebody's claim
   interlock doctor [URL]                 is this store fit for locks, and what can it promise?
+  interlock schema STORE                 the tables that a database needs, for its administrator
   interlock demo                         the whole idea in half a minute, no server needed
   interlock version                      version and built-in stores
   interlock help VERB                    each of them, with examples
@@ -112,6 +113,16 @@ Examples:
   interlock doctor "$INTERLOCK_STORE" --json | jq '.checks[] | select(.verdict != "ok")'
 )";
 
+constexpr std::string_view schema = R"(usage: interlock schema STORE
+
+Prints the SQL that makes the tables and functions of a store, for users who are not allowed to create them by
+themselves. STORE is its name, or its URL with the names you want. Nothing is connected to; running it again is harmless.
+
+Examples:
+  interlock schema postgres | psql -U postgres mydb
+  interlock schema 'postgres://host/mydb?schema=locks&table=app' >locks.sql
+)";
+
 constexpr std::string_view demo = R"(usage: interlock demo
 
 Real processes on a store of their own: updates lost without a lock, none with it, a killed holder replaced, a frozen one
@@ -134,7 +145,8 @@ Examples:
 std::string_view help_overview() noexcept { return overview; }
 
 std::string_view help_for(verb which) noexcept {
-  constexpr std::string_view texts[verb_count] = {run, attempt, ls, show, evict, doctor, demo, version, overview};
+  constexpr std::string_view texts[verb_count] = {run,    attempt, ls,   show,    evict,
+                                                  doctor, schema,  demo, version, overview};
   return texts[static_cast<std::size_t>(which)];
 }
 

@@ -46,6 +46,7 @@ int dispatch(const arguments& got) {
     case verb::show: return show_command(got);
     case verb::evict: return break_command(got);
     case verb::doctor: return doctor_command(got);
+    case verb::schema: return schema_command(got);
     case verb::demo: return demo_command();
     case verb::version: return version_command(got);
     case verb::help: return help_command(got);

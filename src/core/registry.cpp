@@ -12,6 +12,7 @@ namespace {
 struct registry {
   std::mutex mutex;
   std::map<std::string, backend_factory, std::less<>> made;
+  std::map<std::string, core::schema_factory, std::less<>> schemas;
 };
 registry& all() {
   static registry one;
@@ -42,6 +43,27 @@ std::vector<std::string> known_schemes() {
   const std::lock_guard lock(here.mutex);
   std::vector<std::string> out;
   for (const auto& [scheme, make] : here.made) out.push_back(scheme);
+  return out;
+}
+
+void register_schema(std::string_view scheme, schema_factory make) {
+  auto& here = all();
+  const std::lock_guard lock(here.mutex);
+  here.schemas.insert_or_assign(std::string(scheme), std::move(make));
+}
+
+schema_factory find_schema(std::string_view scheme) {
+  auto& here = all();
+  const std::lock_guard lock(here.mutex);
+  const auto found = here.schemas.find(scheme);
+  return found == here.schemas.end() ? schema_factory{} : found->second;
+}
+
+std::vector<std::string> schemes_with_schema() {
+  auto& here = all();
+  const std::lock_guard lock(here.mutex);
+  std::vector<std::string> out;
+  for (const auto& [scheme, make] : here.schemas) out.push_back(scheme);
   return out;
 }
 

@@ -89,6 +89,8 @@ const std::vector<bad_call>& bad_calls() {
       {"handle with other letters", {"break", "x", "--handle", "xyzxyz"}, 64, "\"xyzxyz\""},
       {"two names", {"show", "a", "b"}, 64, "does not know what to do with \"b\""},
       {"two stores to examine", {"doctor", "memory:", "--store", "memory:"}, 64, "two stores"},
+      {"tables of no store", {"schema"}, 64, "STORE"},
+      {"tables of a store without any", {"schema", "memory"}, 64, "memory"},
       {"unknown scheme to examine", {"doctor", "gopher://localhost/"}, 64, "gopher"},
       {"help for nothing", {"help", "nothing"}, 64, "no help for \"nothing\""},
   };
@@ -164,7 +166,7 @@ TEST_F(bad_input, never_shows_a_password) {
 class help : public command_test {};
 
 TEST_F(help, of_every_verb_teaches_by_example) {
-  for (const auto* verb : {"run", "try", "ls", "show", "break", "doctor", "demo", "version"}) {
+  for (const auto* verb : {"run", "try", "ls", "show", "break", "doctor", "schema", "demo", "version"}) {
     const auto asked = interlock({"help", verb});
     EXPECT_EQ(asked.code(), 0);
     EXPECT_TRUE(asked.out.starts_with("usage: interlock " + std::string(verb))) << asked.out;

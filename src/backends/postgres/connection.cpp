@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "backends/postgres/connection.hpp"
+
+#include "backends/postgres/server_error.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+/// Sending and receiving. Who waits where, and the end, is in connection_care.cpp.
+namespace interlock::inline v1::postgres_store {
+namespace {
+
+constexpr std::size_t most_questions = 128;  // in one message
+constexpr unsigned most_tries = 5;           // of a transaction that stood in another's way
+constexpr milliseconds unsent_most{2};       // what a caller was to send is sent by the loop
+
+bool is_fatal(const PGresult* wrong) {
+  const char* const text = PQresultErrorField(wrong, PG_DIAG_SEVERITY_NONLOCALIZED);
+  const std::string_view severity = text == nullptr ? std::string_view{} : text;
+  return severity == "FATAL" || severity == "PANIC";
+}
+
+}  // namespace
+
+// ---- sending
+
+void connection::submit(const std::shared_ptr<errand>& what, inline_work here) {
+  bool post = false, in_time = false, refused = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (dead_) {
+      refused = true;
+    } else {
+      waiting_.push_back(whole(what));
+      if (here == inline_work::if_brief) {
+        launch();
+      } else if (!under_way_ && here == inline_work::together) {
+        in_time = !std::exchange(in_time_, true);
+      } else if (!under_way_) {
+        post = !std::exchange(posted_, true);
+      }
+      if (here != inline_work::if_brief && !borrowed_) gate_.read(true);  // who asks so does not come for the answer
+    }
+  }
+  if (refused) return whole(what).fail(failure(errc::unavailable, settings_.shown + ": not connected"));
+  if (post)
+    loop_.post([self = shared_from_this()] {
+      const std::lock_guard lock(self->mutex_);
+      self->posted_ = false;
+      self->launch();
+    });
+  if (in_time)  // whoever left something to be sent may be kept by other work
+    loop_.call_at(time_.now() + unsent_most, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->flush_left();
+    });
+}
+
+void connection::flush_left() noexcept {
+  const std::lock_guard lock(mutex_);
+  in_time_ = false;
+  launch();
+  if (under_way_ && !borrowed_) gate_.read(true);
+}
+
+// [mutex_] The next message, if none is under way.
+void connection::launch() {
+  if (dead_ || under_way_ || paused_ || waiting_.empty()) return;
+  auto& next = under_way_.emplace();
+  load(next);
+  next.sent = time_.now();
+  if (!send(next)) ::shutdown(socket_, SHUT_RDWR);  // whoever reads finds the end of the story
+  push();
+  watch_deadline();
+}
+
+// [mutex_] As many questions as fit; sorted by name, so that no two messages wait for each other's names.
+void connection::load(flight& with) {
+  std::size_t total = 0;
+  while (!waiting_.empty()) {
+    auto& front = waiting_.front();
+    const bool alone = front.alone || front.of->statement != nullptr;
+    if (!with.parcels.empty() && (alone || total + front.count > most_questions)) break;
+    total += front.count;
+    for (std::size_t i = 0; i < front.count; ++i) with.order.push_back({with.parcels.size(), front.first + i});
+    with.parcels.push_back(std::move(front));
+    waiting_.pop_front();
+    if (alone) break;
+  }
+  const auto name = [&](const flight::seat& at) {
+    return with.parcels[at.parcel].of->questions[at.question].about.name;
+  };
+  if (total > 1)
+    std::stable_sort(with.order.begin(), with.order.end(),
+                     [&](const flight::seat& left, const flight::seat& right) { return name(left) < name(right); });
+}
+
+// [mutex_]
+bool connection::send(const flight& what) {
+  const auto& first = *what.parcels.front().of;
+  if (first.statement != nullptr) {
+    std::vector<const char*> values;
+    std::vector<int> lengths, formats(first.parameters.size(), 1);
+    for (const auto& one : first.parameters) {
+      values.push_back(one.data());
+      lengths.push_back(static_cast<int>(one.size()));
+    }
+    return PQsendQueryPrepared(with_.get(), first.statement, static_cast<int>(values.size()), values.data(),
+                               lengths.data(), formats.data(), 1) == 1;
+  }
+  std::vector<const sql::question*> asked;
+  asked.reserve(what.order.size());
+  for (const auto& at : what.order) asked.push_back(&what.parcels[at.parcel].of->questions[at.question]);
+  parameters_.write(asked, channel_, origin_);
+  return PQsendQueryPrepared(with_.get(), ask_statement, ask_parameters::count, parameters_.values(),
+                             parameters_.lengths(), ask_parameters::formats(), 1) == 1;
+}
+
+// [mutex_] What cannot be sent now is sent when the socket has room.
+void connection::push() { gate_.write(PQflush(with_.get()) == 1); }
+
+// ---- receiving
+
+// [reading_] Whether it goes on.
+bool connection::read() noexcept {
+  std::vector<flight> landed;
+  std::vector<std::string> news;
+  bool alive = false;
+  std::string why;
+  {
+    const std::lock_guard lock(mutex_);
+    if (dead_) return false;
+    alive = take(landed, news);
+    if (!alive) why = tidy_text(PQerrorMessage(with_.get()));
+  }
+  for (const auto& one : news)
+    if (!muted_.load()) owner_.notified(one);
+  for (auto& one : landed) {
+    if (muted_.load()) break;
+    land(one);
+  }
+  if (!alive || ending_) drop(ending_ ? *ending_ : lost(why), true);
+  return alive && !ending_;
+}
+
+// [mutex_] What has arrived. A message is over when the server is ready for the next: only then its transaction is
+// committed, and what it said before may still be taken back by an error. false: the connection is broken.
+bool connection::take(std::vector<flight>& landed, std::vector<std::string>& news) {
+  bool alive = PQconsumeInput(with_.get()) == 1;
+  while (under_way_ && PQisBusy(with_.get()) == 0) {
+    pg_result one(PQgetResult(with_.get()));
+    if (!one) {
+      landed.push_back(std::move(*under_way_));
+      under_way_.reset();
+      if (!landed.back().wrong) launch();  // otherwise it is decided first what has to be repeated
+      break;
+    }
+    const auto status = PQresultStatus(one.get());
+    if (status == PGRES_TUPLES_OK)
+      under_way_->rows = std::move(one);
+    else if (!under_way_->wrong)
+      under_way_->wrong = std::move(one);
+    if (PQstatus(with_.get()) == CONNECTION_BAD) alive = false;
+    if (!alive) break;
+  }
+  while (true) {
+    const pg_notice one(PQnotifies(with_.get()));
+    if (!one) break;
+    news.emplace_back(one->extra);
+  }
+  return alive && PQstatus(with_.get()) == CONNECTION_OK;
+}
+
+// [reading_] Hands the answers to those who asked.
+void connection::land(flight& one) {
+  if (one.wrong) return refuse(one);
+  if (const auto& first = one.parcels.front(); first.of->statement != nullptr) return first.of->read(one.rows.get());
+  if (PQntuples(one.rows.get()) != static_cast<int>(one.order.size())) {
+    for (auto& each : one.parcels) each.fail(failure(errc::internal, "the lock tables' function gave another answer"));
+    return;
+  }
+  for (std::size_t row = 0; row < one.order.size(); ++row) {
+    const auto& at = one.order[row];
+    one.parcels[at.parcel].of->replies[at.question] = read_reply(one.rows.get(), static_cast<int>(row));
+  }
+  for (auto& each : one.parcels) each.arrived();
+}
+
+// [reading_] Its transaction was rolled back: nothing has happened.
+void connection::refuse(flight& one) {
+  const auto state = std::string(sqlstate(one.wrong.get()));
+  const auto why = server_failure(one.wrong.get());
+  const failure shown(why.kind(), settings_.shown + ": " + why.message());
+  if (is_fatal(one.wrong.get())) {  // said after a commit as well as before
+    ending_ = shown;
+    for (auto& each : one.parcels) each.fail(failure(errc::indeterminate, shown.message()));
+    return;
+  }
+  const bool again = is_worth_a_retry(state) && one.parcels.front().tries + 1 < most_tries;
+  const bool split = one.order.size() > 1 && !ends_connection(state);
+  if (!again && !split) {
+    if (ends_connection(state)) ending_ = shown;
+    for (auto& each : one.parcels) each.fail(shown);
+    const std::lock_guard lock(mutex_);
+    return launch();
+  }
+  std::vector<parcel> next;
+  for (auto& each : one.parcels) {
+    ++each.tries;
+    if (again) {
+      next.push_back(std::move(each));
+      continue;
+    }
+    for (std::size_t i = 0; i < each.count; ++i)  // the next ones must not suffer for one of them
+      next.push_back({.of = each.of, .first = each.first + i, .count = 1, .tries = 0, .alone = true});
+  }
+  const auto tries = again ? next.front().tries : 0;
+  repeat(std::move(next));
+  if (again) return pause(tries);
+  const std::lock_guard lock(mutex_);
+  launch();
+}
+
+// [reading_] Before all others, in the order they were.
+void connection::repeat(std::vector<parcel> again) {
+  const std::lock_guard lock(mutex_);
+  if (again.front().tries > 0) paused_ = true;
+  waiting_.insert(waiting_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
+}
+
+}  // namespace interlock::inline v1::postgres_store

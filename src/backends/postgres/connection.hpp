@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "backends/postgres/dial.hpp"
+#include "backends/postgres/errand.hpp"
+#include "backends/postgres/wire.hpp"
+#include "backends/sql/gate.hpp"
+
+#include <interlock/backend.hpp>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace interlock::inline v1::postgres_store {
+
+/// One session of the server, from where dial has left it to its end. One message is under way at a time; what is asked
+/// meanwhile goes together in the next one, in one transaction. So many callers share one commit, and questions about a
+/// name are answered in the order they were asked, also where a message has to be repeated.
+class connection final : public std::enable_shared_from_this<connection> {
+ public:
+  /// Whoever keeps the connection. Called with no lock held but that of reading.
+  class owner {
+   public:
+    /// Its errands have been answered.
+    virtual void down(connection& which, const failure& why) noexcept = 0;
+    virtual void notified(std::string_view news) noexcept = 0;
+
+   protected:
+    ~owner() = default;
+  };
+
+  connection(established with, const postgres_settings& settings, std::string channel, std::string origin,
+             reactor& loop, const time_source& time, owner& of);
+  connection(const connection&) = delete;
+  connection& operator=(const connection&) = delete;
+  ~connection();
+
+  void start();
+  void submit(const std::shared_ptr<errand>& what, inline_work here);
+  /// As if the server had closed it.
+  void fail(const failure& why) noexcept;
+  /// Neither the owner nor an errand is told anything after this returned, unless by this very thread.
+  void close() noexcept;
+
+  // See backend. Whoever has borrowed it keeps it alive.
+  void flush_left() noexcept;
+  [[nodiscard]] int borrow() noexcept;
+  [[nodiscard]] bool read_borrowed() noexcept;
+  [[nodiscard]] backend::arrival await_borrowed() noexcept;
+  void give_back(backend::loan_end as) noexcept;
+
+ private:
+  void launch();
+  void load(flight& with);
+  [[nodiscard]] bool send(const flight& what);
+  void push();
+  [[nodiscard]] bool read() noexcept;
+  [[nodiscard]] bool take(std::vector<flight>& landed, std::vector<std::string>& news);
+  void land(flight& one);
+  void repeat(std::vector<parcel> again);
+  void refuse(flight& one);
+  void pause(unsigned tries);
+  void turn() noexcept;
+  void attend() noexcept;
+  void watch_deadline();
+  void deadline() noexcept;
+  void drop(const failure& why, bool tell) noexcept;
+  [[nodiscard]] failure lost(std::string_view why) const;
+
+  const postgres_settings& settings_;
+  const std::string channel_, origin_;
+  reactor& loop_;
+  const time_source& time_;
+  owner& owner_;
+
+  std::recursive_mutex reading_;    // one reader at a time, taken before mutex_; held while an owner or handler runs
+  std::atomic<bool> muted_{false};  // close(): call nobody any more
+  std::optional<failure> ending_;   // said by the server with an error
+
+  std::mutex mutex_;  // everything below
+  pg_handle with_;
+  int socket_ = -1;  // our own descriptor of it: libpq closes its one when it sees the end
+  sql::gate gate_;
+  bool dead_ = false;
+  std::deque<parcel> waiting_;
+  std::optional<flight> under_way_;
+  ask_parameters parameters_;
+  bool paused_ = false;
+  bool posted_ = false;   // a launch on the loop
+  bool in_time_ = false;  // a look after what callers left unsent is due
+  bool borrowed_ = false;
+  bool attending_ = false;  // a look after the gate is due
+  bool busy_ = false;       // borrowed since the last one
+  instant deadline_at_ = instant::max();
+};
+
+}  // namespace interlock::inline v1::postgres_store

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "backends/postgres/connection.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <utility>
+
+/// Deadlines, callers that read for themselves, and the end.
+namespace interlock::inline v1::postgres_store {
+namespace {
+
+constexpr milliseconds attendance{5};   // a socket that callers read themselves is looked after this often
+constexpr milliseconds soon_enough{5};  // how long a caller waits for its answer before it sleeps properly
+constexpr milliseconds retry_pause{3};
+
+}  // namespace
+
+connection::connection(established with, const postgres_settings& settings, std::string channel, std::string origin,
+                       reactor& loop, const time_source& time, owner& of)
+    : settings_(settings),
+      channel_(std::move(channel)),
+      origin_(std::move(origin)),
+      loop_(loop),
+      time_(time),
+      owner_(of),
+      with_(std::move(with.connection)),
+      socket_(::fcntl(PQsocket(with_.get()), F_DUPFD_CLOEXEC, 0)) {}
+
+connection::~connection() { ::close(socket_); }
+
+failure connection::lost(std::string_view why) const {
+  return failure(errc::unavailable,
+                 settings_.shown + ": " + (why.empty() ? "the server closed the connection" : std::string(why)));
+}
+
+void connection::start() {
+  const std::lock_guard lock(mutex_);
+  gate_.open(socket_, loop_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->turn();
+  });
+}
+
+void connection::turn() noexcept {
+  const std::lock_guard lock(reading_);
+  {
+    const std::lock_guard inner(mutex_);
+    if (dead_) return;
+    if (gate_.writes()) push();
+    if (borrowed_) return;
+  }
+  static_cast<void>(read());
+}
+
+// Long enough for the other transaction to end, and not the same for both.
+void connection::pause(unsigned tries) {
+  const auto spread = milliseconds(reinterpret_cast<std::uintptr_t>(this) / 64 % 5);
+  loop_.call_at(time_.now() + retry_pause * tries + spread, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const std::lock_guard lock(self->mutex_);
+    self->paused_ = false;
+    self->launch();
+  });
+}
+
+// ---- callers that read for themselves
+
+int connection::borrow() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (borrowed_ || dead_) return -1;
+  borrowed_ = busy_ = true;
+  gate_.read(false);
+  launch();  // it was about to be sent by somebody who has to be woken for it
+  return socket_;
+}
+
+bool connection::read_borrowed() noexcept {
+  const std::lock_guard lock(reading_);
+  return read();
+}
+
+backend::arrival connection::await_borrowed() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!dead_ && !under_way_) return backend::arrival::nothing;
+  }
+  pollfd one{socket_, POLLIN, 0};
+  if (::poll(&one, 1, static_cast<int>(soon_enough.count())) <= 0) return backend::arrival::nothing;
+  return read_borrowed() ? backend::arrival::something : backend::arrival::the_end;
+}
+
+// Between the calls of a caller that always reads for itself, nobody needs to listen at once: opening and shutting the
+// gate each time would cost it two system calls.
+void connection::give_back(backend::loan_end as) noexcept {
+  bool call = false;
+  {
+    const std::lock_guard lock(mutex_);
+    borrowed_ = false;
+    if (dead_) return;
+    const bool later = as == backend::loan_end::back_soon || (as == backend::loan_end::quiet && !under_way_);
+    if (!later) return gate_.read(true);
+    call = !std::exchange(attending_, true);
+  }
+  if (call) attend();
+}
+
+void connection::attend() noexcept {
+  loop_.call_at(time_.now() + attendance, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    {
+      const std::lock_guard lock(self->mutex_);
+      if (self->dead_) return;
+      if (!std::exchange(self->busy_, false) && !self->borrowed_) {
+        self->attending_ = false;
+        return self->gate_.read(true);
+      }
+    }
+    self->attend();
+  });
+}
+
+// ---- deadlines
+
+// [mutex_] One timer, for the message that is under way.
+void connection::watch_deadline() {
+  const auto due = under_way_->sent + settings_.timeout + milliseconds{1};
+  if (deadline_at_ <= due) return;
+  deadline_at_ = due;
+  loop_.call_at(due, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->deadline();
+  });
+}
+
+void connection::deadline() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    deadline_at_ = instant::max();
+    if (dead_ || !under_way_) return;
+    if (time_.now() < under_way_->sent + settings_.timeout) return watch_deadline();
+  }
+  fail(lost("no answer within " + std::to_string(settings_.timeout.count()) + " ms"));
+}
+
+// ---- the end
+
+void connection::fail(const failure& why) noexcept {
+  const auto self = shared_from_this();
+  const std::lock_guard lock(reading_);
+  drop(why, true);
+}
+
+void connection::close() noexcept {
+  muted_.store(true);
+  const auto self = shared_from_this();
+  const std::lock_guard lock(reading_);
+  drop(failure(errc::closed), false);
+}
+
+// [reading_]
+void connection::drop(const failure& why, bool tell) noexcept {
+  std::vector<parcel> sent;
+  std::deque<parcel> unsent;
+  subscription watch;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(dead_, true)) return;
+    if (under_way_) sent = std::move(under_way_->parcels);
+    under_way_.reset();
+    unsent = std::exchange(waiting_, {});
+    watch = gate_.end();
+    with_.reset();  // says good-bye, if it can
+    ::shutdown(socket_, SHUT_RDWR);
+  }
+  loop_.post([watch = std::move(watch)] {});  // ended there: here, its callback might be waiting for us
+  if (!tell || muted_.load()) return;
+  for (auto& one : sent) one.fail(failure(errc::indeterminate, why.message()));
+  for (auto& one : unsent) one.fail(failure(errc::unavailable, why.message()));
+  owner_.down(*this, why);
+}
+
+}  // namespace interlock::inline v1::postgres_store

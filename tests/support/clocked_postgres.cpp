@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#ifdef INTERLOCK_WITH_POSTGRES
+
+#include "support/clocked_postgres.hpp"
+
+#include "backends/postgres/news.hpp"
+#include "backends/postgres/objects.hpp"
+#include "backends/postgres/survey.hpp"
+#include "backends/postgres/survey.sql.hpp"
+
+#include <stdexcept>
+
+namespace interlock::test_support {
+
+using namespace postgres_store;
+
+namespace {
+
+constexpr auto channel = "clocked";
+
+std::string with_own_clock(std::string text) {
+  constexpr std::string_view clock = "clock_timestamp()", ours = "current_setting('test.clock')::timestamptz";
+  for (auto at = text.find(clock); at != text.npos; at = text.find(clock, at + ours.size()))
+    text.replace(at, clock.size(), ours);
+  return text;
+}
+
+}  // namespace
+
+clocked_postgres::clocked_postgres(const postgres_server& on, backend_events& events)
+    : events_(events), with_(PQconnectdb(on.conninfo().c_str())) {
+  const object_names names;
+  PQsetNoticeProcessor(
+      with_.get(), [](void*, const char*) {}, nullptr);
+  run("set test.clock = '2020-01-01'");
+  run(with_own_clock(schema_text(names)));
+  run("listen " + std::string(channel));
+  const auto prepare = [&](const char* name, const std::string& text, const std::vector<Oid>& types) {
+    const pg_result made(PQprepare(with_.get(), name, text.c_str(), static_cast<int>(types.size()), types.data()));
+    if (PQresultStatus(made.get()) != PGRES_COMMAND_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
+  };
+  prepare("ask", filled_in(ask_text, names), ask_types());
+  prepare("survey", with_own_clock(filled_in(embedded::postgres_survey_sql, names)), {17, 17, 20});
+}
+
+pg_result clocked_postgres::run(const std::string& text) {
+  pg_result got(PQexec(with_.get(), text.c_str()));
+  const auto status = PQresultStatus(got.get());
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
+  return got;
+}
+
+void clocked_postgres::set_clock(std::chrono::microseconds since_1970) {
+  run("select set_config('test.clock', (timestamptz '1970-01-01 00:00:00+00' + " + std::to_string(since_1970.count()) +
+      " * interval '1 microsecond')::text, false)");
+}
+
+void clocked_postgres::deliver_news() {
+  run("select 1");
+  for (pg_notice one(PQnotifies(with_.get())); one; one.reset(PQnotifies(with_.get()))) deliver(one->extra, events_);
+}
+
+std::vector<sql::reply> clocked_postgres::ask(const std::vector<sql::question>& what) {
+  std::vector<const sql::question*> all;
+  for (const auto& one : what) all.push_back(&one);
+  parameters_.write(all, channel, "7\nhost\nprogram\npurpose");
+  const pg_result rows(PQexecPrepared(with_.get(), "ask", ask_parameters::count, parameters_.values(),
+                                      parameters_.lengths(), ask_parameters::formats(), 1));
+  if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
+  std::vector<sql::reply> out;
+  for (int row = 0; row < PQntuples(rows.get()); ++row) out.push_back(read_reply(rows.get(), row));
+  return out;
+}
+
+void clocked_postgres::enter(const claim& who, entry how, inline_work, completion<standing> done) {
+  const auto asked = sql::to_enter(who, how);
+  done(sql::standing_of(asked, ask({asked}).at(0)));
+}
+
+void clocked_postgres::look(std::span<const claim> whom, inline_work, completion<standings> done) {
+  std::vector<sql::question> asked;
+  for (const auto& one : whom) asked.push_back(sql::to_look(one));
+  const auto said = ask(asked);
+  standings out;
+  for (std::size_t i = 0; i < said.size(); ++i) out.push_back(sql::standing_of(asked[i], said[i]));
+  done(std::move(out));
+}
+
+void clocked_postgres::leave(const claim& who, finality how, inline_work, completion<departure> done) {
+  done(sql::departure_of(ask({sql::to_leave(who, how)}).at(0)));
+}
+
+void clocked_postgres::convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how,
+                               completion<standing> done) {
+  const auto asked = sql::to_convert(who, mode, weight, how);
+  done(sql::standing_of(asked, ask({asked}).at(0)));
+}
+
+void clocked_postgres::survey(const survey_query& what, completion<survey_page> done) {
+  const auto errand = survey_errand(what, std::move(done));
+  std::vector<const char*> values;
+  std::vector<int> lengths, formats;
+  for (const auto& one : errand->parameters) {
+    values.push_back(one.data());
+    lengths.push_back(static_cast<int>(one.size()));
+    formats.push_back(1);
+  }
+  const pg_result rows(PQexecPrepared(with_.get(), "survey", static_cast<int>(values.size()), values.data(),
+                                      lengths.data(), formats.data(), 1));
+  if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
+  errand->read(rows.get());
+}
+
+void clocked_postgres::evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) {
+  done(ask({sql::to_evict(name, who, force)}).at(0).is == sql::reply::word::yes);
+}
+
+}  // namespace interlock::test_support
+
+#endif
