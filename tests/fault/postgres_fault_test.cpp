@@ -187,7 +187,7 @@ TEST_F(postgres_fault, a_deleted_row_is_a_lost_lock_and_is_not_revived) {
 // Sixty-four contenders, some of them in one message, on names that they all want, while somebody takes them in the
 // worst order: nobody is told of a deadlock, and every update counts.
 TEST_F(postgres_fault, a_storm_of_contenders_sees_no_deadlock) {
-  constexpr int clients = 8, threads = 8, rounds = 6;
+  constexpr int clients = 8, threads = 8, rounds = 3;
   const std::vector<std::string> names{"a", "b", "c", "d"};
   { const client first(server.url()); }
   std::atomic<int> granted{0}, failed{0}, inside{0}, overlaps{0};
