@@ -249,13 +249,12 @@ void connection::answer(reply what) {
   {
     const std::lock_guard lock(mutex_);
     corked_ = true;
-    if (!out_.empty()) {
+    if (!out_.empty() && out_.front().bundle > 1) {
+      for (auto left = out_.front().bundle; left > 0; --left) bundle_.push_back(out_.pop());
+      bytes = out_.bytes_of(bundle_.front());
+    } else if (!out_.empty()) {
       asked = out_.pop();
       bytes = out_.bytes_of(asked);
-      if (asked.bundle > 1) {
-        bundle_.push_back(std::move(asked));
-        while (bundle_.size() < bundle_.front().bundle) bundle_.push_back(out_.pop());
-      }
     }
   }
   if (!bundle_.empty()) return answer_bundle(what, bytes);
