@@ -18,7 +18,7 @@ class layout;
 /// Given the reply, or why there is none: `unavailable` if it certainly was not carried out, `indeterminate` if it may
 /// have been, otherwise what the server's own error means. Called once, from any thread, with no lock held. The reply
 /// lives until it returns.
-using reply_handler = unique_function<void(result<reply>), 12>;
+using reply_handler = unique_function<void(result<reply>), 24>;
 
 /// What was found out about the server when connecting.
 struct server_facts {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t batch = 128;       // claims in one question
 constexpr milliseconds deaf_pause{100};  // between two looks of a waiter that cannot be told
-constexpr std::size_t handler_room = 12 * sizeof(void*);
+constexpr std::size_t handler_room = 24 * sizeof(void*);
 
 failure nonsense() { return failure(errc::internal, "the script's answer makes no sense"); }
 

@@ -5,6 +5,7 @@
 #include "core/sha256.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 namespace interlock::inline v1::redis_store {
@@ -32,6 +33,13 @@ std::string tag_for(std::uint16_t slot) {
     if (auto tag = std::to_string(i); slot_of(tag) == slot) return tag;
 }
 
+constexpr auto hexadecimal = [] {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::array<std::array<char, 2>, 256> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = {digits[i >> 4], digits[i & 15]};
+  return out;
+}();
+
 }  // namespace
 
 result<key_template> key_template::parse(std::string_view option, std::string_view text) {
@@ -45,10 +53,13 @@ result<key_template> key_template::parse(std::string_view option, std::string_vi
   return out;
 }
 
+void key_template::key(std::string& to, std::string_view name) const { to.append(before_).append(name).append(after_); }
+
 std::string key_template::key(std::string_view name) const {
   std::string out;
   out.reserve(before_.size() + name.size() + after_.size());
-  return out.append(before_).append(name).append(after_);
+  key(out, name);
+  return out;
 }
 
 std::optional<std::string_view> key_template::name(std::string_view key) const noexcept {
@@ -61,22 +72,28 @@ std::string key_template::pattern(std::string_view prefix) const {
 }
 
 // The three forms end differently, so that no two locks share a key: "a" and "{a}" are different locks.
+void beside(std::string& to, std::string_view key, char what) {
+  to.append(own_keys);
+  if (has_tag(key))
+    to.append(key).append("::");
+  else if (key.find('}') == key.npos)
+    to.append("{").append(key).append("}:");
+  else
+    to.append("{").append(tag_for(slot_of(key))).append("}").append(key).append("~:");
+  to += what;
+}
+
 std::string beside(std::string_view key, char what) {
-  std::string out(own_keys);
+  std::string out;
   out.reserve(key.size() + 12);
-  if (has_tag(key)) return out.append(key).append("::").append(1, what);
-  if (key.find('}') == key.npos) return out.append("{").append(key).append("}:").append(1, what);
-  return out.append("{").append(tag_for(slot_of(key))).append("}").append(key).append("~:").append(1, what);
+  beside(out, key, what);
+  return out;
 }
 
 std::array<char, 32> value_of(const claim_secret& secret) noexcept {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::array<char, 32> out{};
-  for (std::size_t i = 0; i < 16; ++i) {
-    const auto byte = std::to_integer<unsigned>(secret.bytes()[i]);
-    out[2 * i] = digits[byte >> 4];
-    out[2 * i + 1] = digits[byte & 15];
-  }
+  std::array<char, 32> out;
+  for (std::size_t i = 0; i < 16; ++i)
+    std::memcpy(&out[2 * i], hexadecimal[std::to_integer<std::size_t>(secret.bytes()[i])].data(), 2);
   return out;
 }
 

@@ -18,6 +18,8 @@ class key_template {
   static result<key_template> parse(std::string_view option, std::string_view text);
 
   [[nodiscard]] std::string key(std::string_view name) const;
+  /// Appended.
+  void key(std::string& to, std::string_view name) const;
   /// The name a key is made from; nothing: it is no key of this template.
   [[nodiscard]] std::optional<std::string_view> name(std::string_view key) const noexcept;
   /// A pattern of SCAN for all keys whose name begins so.
@@ -33,6 +35,8 @@ inline constexpr std::string_view own_keys = "ilk1:";
 /// A key or channel of our own beside a lock's key, in the same slot of a cluster. `what` is a letter: c the companion,
 /// a hash that holds what peers know nothing of; n the channel on which a release is told.
 std::string beside(std::string_view key, char what);
+/// Appended.
+void beside(std::string& to, std::string_view key, char what);
 
 /// What is written as the lock's value: the claim's secret, as 32 hexadecimal digits.
 std::array<char, 32> value_of(const claim_secret& secret) noexcept;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <utility>
 
 namespace interlock::inline v1::redis_store {
@@ -28,6 +29,15 @@ standing held(std::uint64_t token) noexcept {
   // not stay in this process for ever.
   out.behind = 1;
   return out;
+}
+
+// For the length of one call; kept, so that building a question allocates nothing.
+struct scratch {
+  std::string key, companion;
+};
+scratch& work() {
+  thread_local scratch one;
+  return one;
 }
 
 failure strange_key(std::string_view key, std::string_view type) {
@@ -98,7 +108,9 @@ std::optional<failure> plain_layout::refusal(const claim& who, std::string_view 
 }
 
 void plain_layout::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
-  const auto key = wish_.key.key(who.name);
+  auto& key = work().key;
+  key.clear();
+  wish_.key.key(key, who.name);
   if (auto no = refusal(who, key)) return done(*no);
   if (wish_.tokens) return enter_by_script(who, key, how, here, std::move(done));
   enter_bare(who, key, how, here, std::move(done));
@@ -110,10 +122,17 @@ void plain_layout::enter_bare(const claim& who, std::string_view key, entry how,
                               completion<standing> done) {
   if (buried(who.secret)) return done(standing{});
   const auto value = value_of(who.secret);
-  const auto lease = std::to_string(who.lease.count());
-  packet out({"SET", key, view(value), "NX", "PX", lease}, key);
-  if (!cluster_ && here != inline_work::if_brief)
-    out.joins(scripts_.bundle, {key, beside(key, companion_letter)}, std::string(view(value)) + lease);
+  std::array<char, value.size() + 24> text;  // the value, and behind it the lease
+  std::memcpy(text.data(), value.data(), value.size());
+  auto* const lease = text.data() + value.size();
+  auto* const end = std::to_chars(lease, text.data() + text.size(), who.lease.count()).ptr;
+  packet out({"SET", key, view(value), "NX", "PX", {lease, end}}, key);
+  if (!cluster_ && here != inline_work::if_brief) {
+    auto& companion = work().companion;
+    companion.clear();
+    beside(companion, key, companion_letter);
+    out.joins(scripts_.bundle, {key, companion}, {text.data(), end});
+  }
   way_.send(out, here, [this, who, how, done = std::move(done)](result<reply> got) mutable {
     if (!got) return done(got.error());
     if (!got->nil()) return done(held(0));
@@ -227,7 +246,11 @@ void plain_layout::leave(const claim& who, finality how, inline_work here, compl
   waits_no_more(who.name, who.secret);
   const bool final = how == finality::final;
   if (final && !wish_.tokens) bury(who);
-  const auto key = wish_.key.key(who.name), companion = beside(key, companion_letter);
+  auto& [key, companion] = work();
+  key.clear();
+  companion.clear();
+  wish_.key.key(key, who.name);
+  beside(companion, key, companion_letter);
   const auto signal = wish_.signal ? wish_.signal->key(who.name) : std::string{};
   const auto tomb = final ? std::max(who.lease, core::tomb_time) : milliseconds{0};
   const bool brief = !final && !wish_.tokens && publish_ == "PUBLISH";
@@ -246,7 +269,7 @@ void plain_layout::leave(const claim& who, finality how, inline_work here, compl
     const auto was = got->number();
     done(was == 1 ? departure::released : was == 2 ? departure::left : departure::gone);
   });
-  if (final) sweep_now_and_then(who.secret, companion);
+  if (final) sweep_now_and_then(who.secret, beside(wish_.key.key(who.name), companion_letter));
 }
 
 void plain_layout::bury(const claim& who) {
