@@ -13,15 +13,19 @@ for _ = 1, (up or (waiting > 0 and used < cap)) and 1024 or 0 do
     end
     mode, tokens, used, up = 0, 1, cap, false
   elseif waiting > 0 and used < cap then
-    id = used == 0 and call('ZPOPMIN', line)[1] or call('ZRANGE', line, '0', '0')[1]
-    rec = id and call('HGET', claims, id)
-    local weight = rec and read('<I4', rec, 48) or cap + 1
+    if heir then
+      id, rec, heir = heir, heir_rec, nil
+    else
+      id = used == 0 and call('ZPOPMIN', line)[1] or call('ZRANGE', line, '0', '0')[1]
+      rec = id and call('HGET', claims, id)
+    end
+    local weight = cap + 1
+    if rec then mode, _, tokens, _, _, weight = read('<BBI4I8I8I4', rec, 26) end
     if used + weight > cap then
       torn = torn or used == 0 or not rec
       break
     end
     if used > 0 then call('ZREM', line, id) end
-    mode, tokens = byte(rec, 26), read('<I4', rec, 28)
     waiting, held, used = waiting - 1, held + 1, used + weight
   else
     break
