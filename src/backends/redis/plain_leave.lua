@@ -5,7 +5,8 @@
 -- SPUBLISH, channel. The value alone: no tombstone, no fields, PUBLISH, and the channel whose name goes with the
 -- companion's.
 -- Answers: 1 released | 2 left the queue | 0 gone
-local value, tomb, keep, fields_kept = ARGV[1], ARGV[2] or '0', ARGV[3], ARGV[4] or '0'
-local publish, channel = ARGV[5] or 'PUBLISH', ARGV[6]
-local lock, companion, signal = KEYS[1], KEYS[2], KEYS[3]
+local keys, given = KEYS, ARGV
+local lock, companion, signal, value = keys[1], keys[2], keys[3], given[1]
+local tomb, keep, fields_kept, publish, channel = '0', '0', '0', 'PUBLISH', nil
+if given[2] then tomb, keep, fields_kept, publish, channel = unpack(given, 2) end
 --@ plain_part_leave.lua
