@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "testing/conformance/suite.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -43,9 +44,16 @@ loss_reason event_log::last_loss() const {
 }
 
 pending<guard>& queue_of_waiters::add(const client& locks, acquire_options options) {
-  const auto before = store_.inspect(name_).waiters.size();
+  // Not just one more than before: an earlier one may still be cleared away somewhere, behind its release.
+  const auto before = store_.inspect(name_).waiters;
+  const auto is_new = [&](const claim_info& one) {
+    return std::none_of(before.begin(), before.end(), [&](const claim_info& old) { return old.id == one.id; });
+  };
   waits_.push_back(std::make_unique<pending<guard>>(locks.async_acquire(name_, options)));
-  const bool queued = eventually([&] { return store_.inspect(name_).waiters.size() > before; });
+  const bool queued = eventually([&] {
+    const auto now = store_.inspect(name_).waiters;
+    return std::any_of(now.begin(), now.end(), is_new);
+  });
   EXPECT_TRUE(queued) << "waiter " << waits_.size() << " for " << name_ << " does not show in the queue";
   return *waits_.back();
 }
