@@ -117,7 +117,7 @@ quorum_machine::step quorum_machine::voted(unsigned node, unsigned round, instan
     doubt_ |= who;
   }
   // Of an earlier round: something was sent behind it since, which counts.
-  if (round != round_) return round == granted_in_ ? settle_token(node, vote) : step{};
+  if (round != round_) return late_vote(node, round, now, vote);
   if (vote.is == kind::yes || vote.is == kind::place)
     maybe_ |= who;
   else if (vote.is != kind::silent && vote.is != kind::absent && enters_[node] == 0)
@@ -134,6 +134,22 @@ quorum_machine::step quorum_machine::voted(unsigned node, unsigned round, instan
     next.token = token_;
     next.raise_to = token_ + std::max(tokens_, 1U) - 1;
     if (vote.token > token_) next.instead_of = vote.token + std::max(vote.tokens, 1U) - 1;
+  }
+  return next;
+}
+
+quorum_machine::step quorum_machine::late_vote(unsigned node, unsigned round, instant now, const node_vote& vote) {
+  if (!ending()) return round == granted_in_ ? settle_token(node, vote) : step{};
+  // A node carries out what it is told in the order it was told, so that the leave ends this enter too. One that is
+  // answered behind its leave was not carried out in one go: there is something again, or may be.
+  step next;
+  const bool something = vote.is == kind::yes || vote.is == kind::place || vote.is == kind::silent;
+  if (something && !todo_.has(node)) {
+    const auto who = node_set::one(node);
+    todo_ |= who;
+    leaves_ -= who;
+    forget_at_ = std::max(forget_at_, now + lease_);
+    send_leaves(next);
   }
   return next;
 }
@@ -281,6 +297,7 @@ void quorum_machine::clear_away(step& next, node_set where, node_set final, inst
 
 void quorum_machine::send_leaves(step& next) noexcept {
   const auto now_sent = todo_ - leaves_;
+  if (ending()) final_ |= doubt_ & todo_;
   next.leave_final |= now_sent & final_;
   next.leave |= now_sent - final_;
   leaves_ |= now_sent;
@@ -296,7 +313,7 @@ quorum_machine::step quorum_machine::leave(instant now, finality how, millisecon
     released_ = stepped_out_ = 0;
     const auto where = how == finality::final || known.empty() ? all() : known;
     leave_count_ = where.size();
-    clear_away(next, where, how == finality::final ? where : in_flight() | doubt_, now);
+    clear_away(next, where, how == finality::final ? where : node_set{}, now);
   } else {
     if (how == finality::final) final_ |= todo_;
     send_leaves(next);

@@ -163,7 +163,8 @@ class quorum_machine {
   [[nodiscard]] std::uint32_t tokens() const noexcept { return tokens_; }
   /// Nothing is under way, and nothing is left to be cleared away.
   [[nodiscard]] bool done() const noexcept {
-    return todo_.empty() && (phase_ == phase::over || (phase_ == phase::idle && (maybe_ | in_flight()).empty()));
+    if (!(todo_ | in_flight()).empty()) return false;
+    return phase_ == phase::over || (phase_ == phase::idle && maybe_.empty());
   }
 
  private:
@@ -172,7 +173,9 @@ class quorum_machine {
   [[nodiscard]] node_set in_flight() const noexcept;
   [[nodiscard]] node_set with(kind is) const noexcept;
   [[nodiscard]] node_set voices() const noexcept;
+  [[nodiscard]] bool ending() const noexcept { return phase_ == phase::leaving || phase_ == phase::over; }
   step evaluate(instant now, double jitter);
+  step late_vote(unsigned node, unsigned round, instant now, const node_vote& vote);
   [[nodiscard]] step settle_token(unsigned node, const node_vote& vote) const noexcept;
   step win(instant now);
   step grant(instant now);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/quorum/lending.hpp"
 #include "backends/quorum/node.hpp"
 #include "backends/quorum/roster.hpp"
 #include "backends/quorum/settings.hpp"
@@ -56,6 +57,7 @@ class quorum final : public node::owner, public std::enable_shared_from_this<quo
   /// It is over for whoever asked for it, and is still being cleared away.
   void retire(const quorum_claim& which);
 
+  [[nodiscard]] lending& loan() noexcept { return loan_; }
   void at(instant when, std::weak_ptr<alarm> what);
   /// To the engine, unless it has closed us.
   void tell_look_again(const claim_secret& whom) noexcept;
@@ -82,6 +84,8 @@ class quorum final : public node::owner, public std::enable_shared_from_this<quo
   backend_events& events_;
   const quorum_settings settings_;
   std::vector<std::unique_ptr<node>> nodes_;
+
+  lending loan_{*this};
 
   std::mutex claims_mutex_;
   std::unordered_map<claim_secret, std::shared_ptr<quorum_claim>> claims_;

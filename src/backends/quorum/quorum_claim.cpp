@@ -322,13 +322,13 @@ void quorum_claim::carry_out(action& one, inline_work here) {
     }
     case action::kind::raise:
       return quorum_.at(node).raise(told(), one.token, here, [self, node, round](result<bool> got) {
-        self->change(inline_work::if_brief,
+        self->change(self->quorum_.loan().here(),
                      [&](instant now) { return self->machine_.raised(node, round, now, got.has_value()); });
       });
     case action::kind::leave:
       quorum_.leave_begins();
       return quorum_.at(node).locks().leave(told(), one.final, here, [self, node, round](result<departure> got) {
-        self->change(inline_work::if_brief, [&](instant now) {
+        self->change(self->quorum_.loan().here(), [&](instant now) {
           return self->machine_.left(node, round, now, got ? std::optional(*got) : std::nullopt);
         });
         self->quorum_.leave_ends();
@@ -343,7 +343,7 @@ void quorum_claim::carry_out(action& one, inline_work here) {
 }
 
 void quorum_claim::voted(unsigned node, unsigned round, const result<standing>& got) {
-  change(inline_work::if_brief, [&](instant now) {
+  change(quorum_.loan().here(), [&](instant now) {
     const auto vote = vote_of(got);
     if (round == machine_.round() && vote.is == node_vote::kind::refused) refusals_.assign(1, got.error());
     return machine_.voted(node, round, now, vote, quorum_.jitter());

@@ -40,6 +40,10 @@ class store final : public backend {
   void flush() noexcept override {
     for (unsigned i = 0; i < quorum_->rules().nodes; ++i) quorum_->at(i).way()->flush();
   }
+  int borrow_news(awaited) noexcept override { return quorum_->loan().borrow(); }
+  bool read_news() noexcept override { return quorum_->loan().read(); }
+  arrival await_news() noexcept override { return quorum_->loan().await(); }
+  void return_news(loan_end as) noexcept override { quorum_->loan().give_back(as); }
   void examine(completion<std::vector<store_check>> done) override { quorum_store::examine(quorum_, std::move(done)); }
   void close() noexcept override { quorum_->close(); }
 

@@ -182,6 +182,12 @@ backend::arrival connection::await_borrowed() noexcept {
   return !is_up() ? backend::arrival::the_end : some ? backend::arrival::something : backend::arrival::nothing;
 }
 
+// Whoever is just reading its answer, has done so when this returns.
+bool connection::awaits_answer() noexcept {
+  const std::lock_guard lock(reading_);
+  return !out_.empty();
+}
+
 // [reading_] Whether anything came.
 bool connection::read(reading how) noexcept {
   bool again = false, some = false;

@@ -120,6 +120,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   /// false: it has ended; nothing more will come.
   [[nodiscard]] bool read_borrowed() noexcept;
   [[nodiscard]] backend::arrival await_borrowed() noexcept;
+  [[nodiscard]] bool awaits_answer() noexcept;
   void give_back(backend::loan_end as) noexcept;
 
  private:

@@ -30,6 +30,8 @@ class master_courier final : public courier,
   void start();
   /// Why the last attempt to connect failed; nothing once one did not.
   [[nodiscard]] std::optional<failure> trouble() const;
+  /// For the borrower, while there is one: what it was lent.
+  [[nodiscard]] const std::shared_ptr<connection>& lent() const noexcept { return lent_; }
 
   // courier
   result<void> open() override;

@@ -276,7 +276,10 @@ void plain_layout::bury(const claim& who) {
   constexpr std::size_t many = 64;
   const auto now = time_.now();
   const std::lock_guard lock(mutex_);
-  if (buried_.size() >= many) std::erase_if(buried_, [&](const auto& one) { return one.second < now; });
+  if (buried_.size() >= bury_most_) {
+    std::erase_if(buried_, [&](const auto& one) { return one.second < now; });
+    bury_most_ = std::max(many, 2 * buried_.size());  // so that each is looked at a few times at most
+  }
   buried_[who.secret] = now + std::max(who.lease, core::tomb_time);
   any_buried_ = true;
 }

@@ -84,6 +84,7 @@ class plain_layout final : public layout {
   std::map<std::string, std::vector<claim_secret>, std::less<>> waiting_;  // by channel
   std::atomic<std::size_t> waiting_count_{0};
   std::unordered_map<claim_secret, instant> buried_;  // until when
+  std::size_t bury_most_ = 0;                         // when to look for those whose time is over
   std::atomic<bool> any_buried_{false};
 };
 
