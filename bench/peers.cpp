@@ -16,11 +16,12 @@ peer_library redsync_in(const std::string& folder) {
   return {.name = "redsync", .command = {program}, .needs = program};
 }
 
-peer_library node_redlock_in(const std::string& folder) {
+peer_library node_redlock_in(const std::string& folder, int version) {
   const auto script = folder + "/plain/redlock_pairs.cjs";  // finds its packages beside itself
-  return {.name = "node-redlock",
-          .command = {"node", script, "redlock4"},
-          .needs = folder + "/plain/node_modules/redlock4",
+  const auto package = "redlock" + std::to_string(version);
+  return {.name = "node-" + package,
+          .command = {"node", script, package},
+          .needs = folder + "/plain/node_modules/" + package,
           .runs_on = "node"};
 }
 

@@ -12,6 +12,6 @@ namespace bench {
 peer_library redisson_in(const std::string& folder);
 /// These two take several addresses as well, and then want a majority.
 peer_library redsync_in(const std::string& folder);
-peer_library node_redlock_in(const std::string& folder);
+peer_library node_redlock_in(const std::string& folder, int version);
 
 }  // namespace bench

@@ -33,12 +33,13 @@ struct rival {
 std::vector<rival> on_one_server(const std::string& folder) {
   return {{redisson_in(folder), {{"", "", a_fifth}, {"-format", "layout=redisson", 0}}},
           {redsync_in(folder), {{"", "", a_fifth}, {"-format", "layout=plain&token=none", a_fifth}}},
-          {node_redlock_in(folder), {{"", "", 0}}}};
+          {node_redlock_in(folder, 4), {{"", "", 0}}}};
 }
 
 std::vector<rival> on_a_majority(const std::string& folder) {
   return {{redsync_in(folder), {{"", "token=none", a_fifth}, {"-token", "", 0}}},
-          {node_redlock_in(folder), {{"", "token=none", a_fifth}}}};
+          {node_redlock_in(folder, 4), {{"", "token=none", a_fifth}}},
+          {node_redlock_in(folder, 5), {{"", "token=none", a_fifth}}}};
 }
 
 double busy(const interlock::client& locks, double seconds) {
