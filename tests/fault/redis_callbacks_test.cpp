@@ -2,7 +2,7 @@
 #ifdef INTERLOCK_WITH_REDIS
 
 #include "support/eventually.hpp"
-#include "support/redis_server.hpp"
+#include "support/redis_nodes.hpp"
 
 #include <interlock/client.hpp>
 
@@ -12,6 +12,7 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <string>
 #include <thread>
 
 /// Callbacks ask for more, and their thread sends that and reads the answers itself. User code may do as it likes
@@ -21,18 +22,23 @@ namespace {
 
 using namespace std::chrono_literals;
 using test_support::eventually;
-using test_support::redis_server;
 
-struct redis_callbacks : ::testing::Test {
-  redis_server server{};
-  client locks{server.url()};
-  client others{server.url()};
+/// On one server, or on five of which three must agree.
+struct redis_callbacks : ::testing::TestWithParam<std::string> {
+  test_support::redis_nodes servers{GetParam() == "one_server" ? 1U : 5U};
+  client locks{url()};
+  client others{url()};
+
+  [[nodiscard]] std::string url() {
+    if (GetParam() == "one_server") return servers[0].url();
+    return servers.url(GetParam() == "majority" ? "" : "token=none");
+  }
 
   [[nodiscard]] bool is_held(const std::string& name) const { return !others.inspect(name).holders.empty(); }
   [[nodiscard]] std::size_t waiters(const std::string& name) const { return others.inspect(name).waiters.size(); }
 };
 
-TEST_F(redis_callbacks, what_a_callback_asked_for_is_sent_while_it_goes_on_working) {
+TEST_P(redis_callbacks, what_a_callback_asked_for_is_sent_while_it_goes_on_working) {
   std::promise<void> seen;
   std::optional<pending<guard>> second;
   std::promise<bool> worked;
@@ -46,7 +52,7 @@ TEST_F(redis_callbacks, what_a_callback_asked_for_is_sent_while_it_goes_on_worki
   EXPECT_TRUE(second->get().valid());
 }
 
-TEST_F(redis_callbacks, a_release_in_a_callback_is_sent_while_it_goes_on_working) {
+TEST_P(redis_callbacks, a_release_in_a_callback_is_sent_while_it_goes_on_working) {
   std::promise<void> seen, asked;
   std::optional<pending<void>> release;
   locks.async_acquire("first").then([&](result<guard> got) {
@@ -60,7 +66,7 @@ TEST_F(redis_callbacks, a_release_in_a_callback_is_sent_while_it_goes_on_working
   release->get();
 }
 
-TEST_F(redis_callbacks, a_wait_given_up_in_a_callback_leaves_the_queue_though_nobody_waits_for_anything) {
+TEST_P(redis_callbacks, a_wait_given_up_in_a_callback_leaves_the_queue_though_nobody_waits_for_anything) {
   const auto elsewhere = others.acquire("taken");
   std::optional<pending<guard>> waiting(locks.async_acquire("taken"));
   ASSERT_TRUE(eventually([&] { return waiters("taken") == 1; }));
@@ -68,7 +74,7 @@ TEST_F(redis_callbacks, a_wait_given_up_in_a_callback_leaves_the_queue_though_no
   EXPECT_TRUE(eventually([&] { return waiters("taken") == 0; }));
 }
 
-TEST_F(redis_callbacks, a_blocking_call_beside_busy_callbacks_is_answered) {
+TEST_P(redis_callbacks, a_blocking_call_beside_busy_callbacks_is_answered) {
   std::atomic<bool> over{false};
   std::atomic<int> pairs{0};
   std::promise<void> ended;
@@ -94,7 +100,7 @@ TEST_F(redis_callbacks, a_blocking_call_beside_busy_callbacks_is_answered) {
   EXPECT_EQ(ended.get_future().wait_for(30s), std::future_status::ready);
 }
 
-TEST_F(redis_callbacks, requests_of_a_callback_take_effect_in_the_order_they_were_made) {
+TEST_P(redis_callbacks, requests_of_a_callback_take_effect_in_the_order_they_were_made) {
   std::promise<int> wrong;
   locks.async_acquire("trigger").then([&](const result<guard>&) {
     struct round {
@@ -117,6 +123,9 @@ TEST_F(redis_callbacks, requests_of_a_callback_take_effect_in_the_order_they_wer
   });
   EXPECT_EQ(wrong.get_future().get(), 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(, redis_callbacks, ::testing::Values("one_server", "majority", "majority_without_tokens"),
+                         [](const ::testing::TestParamInfo<std::string>& which) { return which.param; });
 
 }  // namespace
 }  // namespace interlock

@@ -4,11 +4,55 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
 
 /// The backend interface itself, with no client and no engine in between: what a backend's author breaks first.
 namespace interlock::inline v1::testing {
 
 using kind = standing::kind;
+
+namespace {
+
+/// Answers to requests that are made one after the other, whenever they come.
+template <class T>
+class answers {
+ public:
+  completion<T> next() {
+    const std::lock_guard lock(all_->mutex);
+    all_->got.emplace_back();
+    return [all = all_, place = all_->got.size() - 1](result<T> got) {
+      const std::lock_guard arrival(all->mutex);
+      all->got[place].emplace(std::move(got));
+      ++all->arrived;
+      all->news.notify_all();
+    };
+  }
+  /// How many of them are this one, once all are there; -1 if that takes longer than anything should.
+  template <class Is>
+  int count(Is is) const {
+    std::unique_lock lock(all_->mutex);
+    if (!all_->news.wait_for(lock, 20s, [&] { return all_->arrived == all_->got.size(); })) return -1;
+    return static_cast<int>(
+        std::count_if(all_->got.begin(), all_->got.end(), [&](const auto& one) { return *one && is(**one); }));
+  }
+
+ private:
+  struct state {
+    std::mutex mutex;
+    std::condition_variable news;
+    std::vector<std::optional<result<T>>> got;
+    std::size_t arrived = 0;
+  };
+  std::shared_ptr<state> all_ = std::make_shared<state>();
+};
+
+bool holds(const result<standing>& how) { return how && how->is == kind::held; }
+bool released(const result<departure>& how) { return how && *how == departure::released; }
+
+}  // namespace
 
 class waist : public store_test {
  protected:
@@ -99,6 +143,46 @@ TEST_P(waist, looking_extends_what_is_held_and_what_waits) {
     ASSERT_EQ(answers[0]->is, kind::held);
     ASSERT_EQ(answers[1]->is, kind::waiting);
   }
+}
+
+TEST_P(waist, what_is_asked_together_is_answered_after_a_flush_and_takes_effect_in_the_order_it_was_asked) {
+  constexpr int many = 100;
+  std::vector<std::string> labels;
+  for (int i = 0; i < many; ++i) labels.push_back("together/" + std::to_string(i));
+  std::vector<claim> first, second;
+  answers<standing> entered;
+  for (const auto& label : labels)
+    db().enter(first.emplace_back(fresh_claim(label)), entry::queue, inline_work::together, entered.next());
+  db().flush();
+  ASSERT_EQ(entered.count(holds), many);
+
+  // Each is left and at once taken by another; some are asked for between the leaves of others.
+  answers<departure> left;
+  answers<standing> taken;
+  const auto take = [&](const std::string& label) {
+    db().enter(second.emplace_back(fresh_claim(label)), entry::attempt, inline_work::together, taken.next());
+  };
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    db().leave(first[i], finality::answered, inline_work::together, left.next());
+    if (i % 3 == 0) take(labels[i]);
+  }
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (i % 3 != 0) take(labels[i]);
+  db().flush();
+  EXPECT_EQ(left.count(released), many);
+  EXPECT_EQ(taken.count(holds), many);
+}
+
+TEST_P(waist, what_was_to_be_sent_together_is_sent_though_nobody_flushes) {
+  const auto who = fresh_claim("x"), next = fresh_claim("x");
+  answers<standing> entered;
+  answers<departure> left;
+  db().enter(who, entry::queue, inline_work::together, entered.next());
+  EXPECT_EQ(entered.count(holds), 1);
+  db().leave(who, finality::answered, inline_work::together, left.next());
+  EXPECT_EQ(left.count(released), 1);
+  db().enter(next, entry::attempt, inline_work::together, entered.next());
+  EXPECT_EQ(entered.count(holds), 2);
 }
 
 TEST_P(waist, a_batch_answers_for_each_claim_in_order) {
