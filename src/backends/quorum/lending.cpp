@@ -78,7 +78,7 @@ bool lending::read_ready(int most_milliseconds) noexcept {
     if (lent_.has(node) && !quorum_.at(node).way()->read_news()) end(node, backend::loan_end::others_wait);
   }
   reader_.store({}, std::memory_order_relaxed);
-  for (unsigned i = 0; i < quorum_.size(); ++i) quorum_.at(i).way()->flush();
+  quorum_.flush();
   return true;
 }
 

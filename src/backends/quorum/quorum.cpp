@@ -4,6 +4,7 @@
 #include "backends/quorum/quorum_claim.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace interlock::inline v1::quorum_store {
@@ -167,14 +168,24 @@ void quorum::retire(const quorum_claim& which) {
   claims_.erase(found);
 }
 
+void quorum::flush() const noexcept {
+  for (const auto& one : nodes_) one->way()->flush();
+}
+
 // ---- time
 
 void quorum::at(instant when, std::weak_ptr<alarm> what) {
   {
     const std::lock_guard lock(alarms_mutex_);
-    alarms_.emplace(when, std::move(what));
+    alarms_[when].push_back(std::move(what));
   }
   arm(when);
+}
+
+void quorum::at_about(instant when, std::weak_ptr<alarm> what) {
+  constexpr milliseconds step{8};
+  const auto since = when.time_since_epoch();
+  at(instant(std::chrono::floor<milliseconds>(since) / step * step + step), std::move(what));
 }
 
 void quorum::arm(instant when) {
@@ -198,7 +209,8 @@ void quorum::tick() noexcept {
     const std::lock_guard lock(alarms_mutex_);
     armed_ = instant::max();
     const auto end = alarms_.upper_bound(time);
-    for (auto it = alarms_.begin(); it != end; ++it) due.push_back(std::move(it->second));
+    for (auto it = alarms_.begin(); it != end; ++it)
+      due.insert(due.end(), std::make_move_iterator(it->second.begin()), std::make_move_iterator(it->second.end()));
     alarms_.erase(alarms_.begin(), end);
     if (!alarms_.empty()) next = alarms_.begin()->first;
   }

@@ -59,8 +59,13 @@ class quorum final : public node::owner, public std::enable_shared_from_this<quo
 
   [[nodiscard]] lending& loan() noexcept { return loan_; }
   void at(instant when, std::weak_ptr<alarm> what);
+  /// Some milliseconds later than that, together with others.
+  void at_about(instant when, std::weak_ptr<alarm> what);
   /// To the engine, unless it has closed us.
   void tell_look_again(const claim_secret& whom) noexcept;
+
+  /// Whatever was asked with inline_work::together.
+  void flush() const noexcept;
 
   // How many leaves are on their way: the last ones are waited for when closing.
   void leave_begins() noexcept { leaves_.fetch_add(1); }
@@ -92,7 +97,7 @@ class quorum final : public node::owner, public std::enable_shared_from_this<quo
   std::unordered_map<const quorum_claim*, std::shared_ptr<quorum_claim>> retired_;
 
   std::mutex alarms_mutex_;
-  std::multimap<instant, std::weak_ptr<alarm>> alarms_;
+  std::map<instant, std::vector<std::weak_ptr<alarm>>> alarms_;
   instant armed_ = instant::max();
 
   mutable std::mutex roster_mutex_;

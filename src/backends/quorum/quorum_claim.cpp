@@ -110,11 +110,7 @@ void quorum_claim::leave(const claim& who, finality how, inline_work here, compl
     leavers_.push_back(std::move(done));
     auto next = machine_.leave(now, how, what_.lease);
     // Whoever still waits for an answer to an enter does not want it any more.
-    if (!askers_.empty()) {
-      auto& one = actions_.emplace_back();
-      one.is = action::kind::answer;
-      one.askers.swap(askers_);
-    }
+    if (!askers_.empty()) answers_.asked.emplace_back(std::exchange(askers_, {}), standing{});
     return next;
   });
 }
@@ -208,42 +204,31 @@ void quorum_claim::schedule() {
   const auto due = machine_.due();
   if (due == instant::max() || due >= alarm_at_) return;
   alarm_at_ = due;
-  quorum_.at(due, weak_from_this());
+  quorum_.at_about(due, weak_from_this());
 }
 
 void quorum_claim::plan(const step& next, entry how) {
   const auto round = machine_.round();
   for (unsigned i = 0; i < quorum_.size(); ++i) {
-    const auto add = [&](action::kind is) -> action& {
-      auto& one = actions_.emplace_back();
+    const auto add = [&](errand::kind is) -> errand& {
+      auto& one = errands_.emplace_back();
       one.is = is;
       one.node = i;
       one.round = round;
       return one;
     };
-    if (next.leave.has(i)) add(action::kind::leave).final = finality::answered;
-    if (next.leave_final.has(i)) add(action::kind::leave).final = finality::final;
-    if (next.enter.has(i)) add(machine_.renewing() ? action::kind::look : action::kind::enter).how = how;
-    if (next.raise.has(i)) {
-      auto& one = add(action::kind::raise);
-      one.token = {.to = next.raise_to, .token = next.token, .instead_of = next.instead_of};
-    }
+    if (next.leave.has(i)) add(errand::kind::leave).final = finality::answered;
+    if (next.leave_final.has(i)) add(errand::kind::leave).final = finality::final;
+    if (next.enter.has(i)) add(machine_.renewing() ? errand::kind::look : errand::kind::enter).how = how;
+    if (next.raise.has(i))
+      add(errand::kind::raise).token = {.to = next.raise_to, .token = next.token, .instead_of = next.instead_of};
   }
-  if (next.say && !askers_.empty()) {
-    auto& one = actions_.emplace_back();
-    one.is = action::kind::answer;
-    one.askers.swap(askers_);
-    one.as = answer_to(*next.say);
-  }
-  if ((next.left || next.unconfirmed) && !leavers_.empty()) {
-    auto& one = actions_.emplace_back();
-    one.is = action::kind::depart;
-    one.leavers.swap(leavers_);
-    if (next.left)
-      one.left = *next.left;
-    else
-      one.left = failure(errc::indeterminate, "too few nodes have confirmed it; " + quorum_.trouble());
-  }
+  if (next.say && !askers_.empty()) answers_.asked.emplace_back(std::exchange(askers_, {}), answer_to(*next.say));
+  if (next.left && !leavers_.empty())
+    answers_.left.emplace_back(std::exchange(leavers_, {}), *next.left);
+  else if (next.unconfirmed && !leavers_.empty())
+    answers_.left.emplace_back(std::exchange(leavers_, {}),
+                               failure(errc::indeterminate, "too few nodes have confirmed it; " + quorum_.trouble()));
 }
 
 result<standing> quorum_claim::answer_to(const verdict& say) const {
@@ -281,36 +266,39 @@ result<standing> quorum_claim::answer_to(const verdict& say) const {
 
 // Whoever is answered may ask for the next thing at once, and must find everything sent that was decided before.
 void quorum_claim::drain(inline_work here) {
-  std::vector<action> answers;
+  answers said;
   {
     const std::lock_guard order(sending_);
     ++depth_;
     for (;;) {
-      action one;
+      errand one;
       {
         const std::lock_guard lock(mutex_);
-        if (actions_.empty()) break;
-        one = std::move(actions_.front());
-        actions_.pop_front();
+        if (next_errand_ == errands_.size()) {
+          errands_.clear();
+          next_errand_ = 0;
+          if (--depth_ == 0) std::swap(said, answers_);
+          break;
+        }
+        one = errands_[next_errand_++];
       }
-      if (one.is == action::kind::answer || one.is == action::kind::depart)
-        answers_.push_back(std::move(one));
-      else
-        carry_out(one, here);
+      carry_out(one, here);
     }
-    if (--depth_ == 0) answers.swap(answers_);
   }
-  for (auto& one : answers) carry_out(one, here);
+  for (auto& [whom, what] : said.asked)
+    for (auto& done : whom) done(what);
+  for (auto& [whom, what] : said.left)
+    for (auto& done : whom) done(what);
 }
 
-void quorum_claim::carry_out(action& one, inline_work here) {
+void quorum_claim::carry_out(const errand& one, inline_work here) {
   auto self = shared_from_this();
   const auto node = one.node, round = one.round;
   switch (one.is) {
-    case action::kind::enter:
+    case errand::kind::enter:
       return quorum_.at(node).locks().enter(
           told(), one.how, here, [self, node, round](result<standing> got) { self->voted(node, round, got); });
-    case action::kind::look: {
+    case errand::kind::look: {
       auto who = told();
       who.tokens = 2;  // more than one: a fresh one
       return quorum_.at(node).locks().look({&who, 1}, here, [self, node, round](result<standings> got) {
@@ -320,12 +308,12 @@ void quorum_claim::carry_out(action& one, inline_work here) {
                                    : got->front());
       });
     }
-    case action::kind::raise:
+    case errand::kind::raise:
       return quorum_.at(node).raise(told(), one.token, here, [self, node, round](result<bool> got) {
         self->change(self->quorum_.loan().here(),
                      [&](instant now) { return self->machine_.raised(node, round, now, got.has_value()); });
       });
-    case action::kind::leave:
+    case errand::kind::leave:
       quorum_.leave_begins();
       return quorum_.at(node).locks().leave(told(), one.final, here, [self, node, round](result<departure> got) {
         self->change(self->quorum_.loan().here(), [&](instant now) {
@@ -333,12 +321,6 @@ void quorum_claim::carry_out(action& one, inline_work here) {
         });
         self->quorum_.leave_ends();
       });
-    case action::kind::answer:
-      for (auto& done : one.askers) done(one.as);
-      return;
-    case action::kind::depart:
-      for (auto& done : one.leavers) done(one.left);
-      return;
   }
 }
 

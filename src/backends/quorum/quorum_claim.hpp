@@ -6,10 +6,10 @@
 
 #include <interlock/backend.hpp>
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace interlock::inline v1::quorum_store {
@@ -44,18 +44,20 @@ class quorum_claim final : public alarm, public std::enable_shared_from_this<quo
   using step = core::quorum_machine::step;
   using verdict = core::quorum_machine::verdict;
 
-  /// What is to be done, in this order, with no lock held.
-  struct action {
-    enum class kind : std::uint8_t { enter, look, raise, leave, answer, depart };
+  /// What a node is to be told, in this order, with no lock held.
+  struct errand {
+    enum class kind : std::uint8_t { enter, look, raise, leave };
     kind is{};
-    unsigned node = 0, round = 0;
     entry how{};
     finality final{};
+    unsigned node = 0, round = 0;
     node::token_news token{};
-    std::vector<completion<standing>> askers{};
-    result<standing> as{standing{}};
-    std::vector<completion<departure>> leavers{};
-    result<departure> left{departure::gone};
+  };
+  /// Whom to answer, and what.
+  struct answers {
+    std::vector<std::pair<std::vector<completion<standing>>, result<standing>>> asked{};
+    std::vector<std::pair<std::vector<completion<departure>>, result<departure>>> left{};
+    [[nodiscard]] bool empty() const noexcept { return asked.empty() && left.empty(); }
   };
 
   void learn(const claim& who);
@@ -64,7 +66,7 @@ class quorum_claim final : public alarm, public std::enable_shared_from_this<quo
   template <class F>
   void change(inline_work here, F apply);
   void drain(inline_work here);
-  void carry_out(action& one, inline_work here);
+  void carry_out(const errand& one, inline_work here);
   void voted(unsigned node, unsigned round, const result<standing>& got);
   void schedule();
 
@@ -75,7 +77,6 @@ class quorum_claim final : public alarm, public std::enable_shared_from_this<quo
 
   std::recursive_mutex sending_;  // taken before mutex_: nodes are told in the order in which it was decided
   unsigned depth_ = 0;
-  std::vector<action> answers_;  // given when nothing is being sent any more
 
   mutable std::mutex mutex_;  // everything below
   claim what_;
@@ -83,7 +84,9 @@ class quorum_claim final : public alarm, public std::enable_shared_from_this<quo
   entry how_ = entry::attempt;
   std::vector<completion<standing>> askers_;
   std::vector<completion<departure>> leavers_;
-  std::deque<action> actions_;
+  std::vector<errand> errands_;
+  std::size_t next_errand_ = 0;
+  answers answers_;                // given when nothing is being sent any more
   std::vector<failure> refusals_;  // by node, of this round
   instant alarm_at_ = instant::max();
   instant look_at_ = instant::max();  // tell the engine to look again

@@ -37,9 +37,7 @@ class store final : public backend {
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override {
     quorum_store::evict(quorum_, name, who, force, std::move(done));
   }
-  void flush() noexcept override {
-    for (unsigned i = 0; i < quorum_->rules().nodes; ++i) quorum_->at(i).way()->flush();
-  }
+  void flush() noexcept override { quorum_->flush(); }
   int borrow_news(awaited) noexcept override { return quorum_->loan().borrow(); }
   bool read_news() noexcept override { return quorum_->loan().read(); }
   arrival await_news() noexcept override { return quorum_->loan().await(); }

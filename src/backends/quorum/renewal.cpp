@@ -81,7 +81,7 @@ class renewal final : public alarm, public std::enable_shared_from_this<renewal>
     }
     const auto now = quorum_->now();
     shut_ = quorum_->shut_out(now, longest);
-    quorum_->at(now + quorum_->rules().patience_for(shortest), weak_from_this());
+    quorum_->at_about(now + quorum_->rules().patience_for(shortest), weak_from_this());
     for (unsigned node = 0; node < quorum_->size(); ++node)
       quorum_->at(node).locks().look(asked_, here, [self = shared_from_this(), node](result<standings> got) {
         for (std::size_t i = 0; i < self->batch_.size(); ++i)
