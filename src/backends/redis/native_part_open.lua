@@ -26,8 +26,10 @@ local base = sub(book, 1, -2)
 local claims, line, ends_of = base .. 'c', base .. 'l', base .. 'e'
 local tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs, up = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false
 local latest, line_new, torn = 0, false, false
-local changed = false -- certainly; otherwise the book is compared before it is written
-local heir, heir_rec = nil, nil -- out of the line already, to be served first
+-- Certainly; otherwise the book is compared before it is written.
+local changed = false
+-- Out of the line already, to be served first.
+local heir, heir_rec = nil, nil
 if v and byte(v) == 102 then
   local form, upgrading
   form, tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs, upgrading =
