@@ -4,6 +4,9 @@
 #include "backends/memory/memory_store.hpp"
 #include "core/registry.hpp"
 
+#if INTERLOCK_WITH_ETCD
+#include "backends/etcd/etcd_store.hpp"
+#endif
 #if INTERLOCK_WITH_POSTGRES
 #include "backends/postgres/postgres_store.hpp"
 #endif
@@ -30,6 +33,9 @@ void register_builtin_stores() {
   static std::once_flag once;
   std::call_once(once, [] {
     add("memory", memory_store::open_memory);
+#if INTERLOCK_WITH_ETCD
+    for (const auto* scheme : {"etcd", "etcds"}) add(scheme, etcd_store::open_etcd);
+#endif
 #if INTERLOCK_WITH_POSTGRES
     for (const auto* scheme : {"postgres", "postgresql"}) {
       add(scheme, postgres_store::open_postgres);

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "support/etcd_server.hpp"
+
+#include "support/agent.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace interlock::test_support {
+
+namespace {
+
+using json = nlohmann::json;
+
+std::string unbase64(const std::string& text) {
+  static const std::string alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  unsigned bits = 0, have = 0;
+  for (const char c : text) {
+    const auto at = alphabet.find(c);
+    if (at == alphabet.npos) break;
+    bits = (bits << 6 | static_cast<unsigned>(at)) & 0xffffffU;
+    have += 6;
+    if (have < 8) continue;
+    have -= 8;
+    out += static_cast<char>(bits >> have & 0xff);
+  }
+  return out;
+}
+
+// Its complaints come with its answers.
+agent run_control(std::vector<std::string> words) {
+  words.insert(words.begin(), {"-c", "exec etcdctl \"$@\" 2>&1", "etcdctl"});
+  return {"/bin/sh", std::move(words)};
+}
+
+}  // namespace
+
+etcd_server::etcd_server(etcd_options options) : options_(std::move(options)) {
+  for (int tries = 1;; ++tries) {
+    members_.clear();
+    for (int i = 0; i < options_.members; ++i) members_.push_back(std::make_unique<node>());
+    try {
+      start();
+      return;
+    } catch (const std::runtime_error& error) {  // a stranger has taken a port that was free just now
+      if (tries == 5 || std::string(error.what()).find("address already in use") == std::string::npos) throw;
+    }
+  }
+}
+
+std::string etcd_server::endpoint(std::size_t which) const {
+  return (options_.tls ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(port(which));
+}
+
+std::vector<std::string> etcd_server::arguments(std::size_t which) const {
+  std::string all;
+  for (std::size_t i = 0; i < size(); ++i)
+    all +=
+        (i == 0 ? "m" : ",m") + std::to_string(i) + "=http://127.0.0.1:" + std::to_string(members_[i]->peers.number());
+  const auto peers = "http://127.0.0.1:" + std::to_string(members_.at(which)->peers.number());
+  std::vector<std::string> out{"--name=m" + std::to_string(which),
+                               "--data-dir=" + (members_[which]->process.folder() / "data").string(),
+                               "--listen-client-urls=" + endpoint(which),
+                               "--advertise-client-urls=" + endpoint(which),
+                               "--listen-peer-urls=" + peers,
+                               "--initial-advertise-peer-urls=" + peers,
+                               "--initial-cluster=" + all,
+                               "--initial-cluster-token=" + all,
+                               "--logger=zap",
+                               "--log-level=error",
+                               "--unsafe-no-fsync"};
+  if (options_.tls) {
+    out.push_back("--cert-file=" + options_.tls->file.string());
+    out.push_back("--key-file=" + options_.tls->key.string());
+    out.push_back("--trusted-ca-file=" + options_.tls->authority.string());
+    if (options_.mutual) out.emplace_back("--client-cert-auth");
+  }
+  out.insert(out.end(), options_.arguments.begin(), options_.arguments.end());
+  return out;
+}
+
+void etcd_server::start() {
+  for (std::size_t i = 0; i < size(); ++i) members_[i]->process.start(arguments(i));
+  await_all();
+}
+
+void etcd_server::await_all() {
+  for (std::size_t i = 0; i < size(); ++i)
+    members_[i]->process.await("ready", [&] {
+      if (options_.tls && !options_.mutual)  // the certificate may be a bad one, which etcdctl would not bear
+        return agent("/bin/bash", {"-c", "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port(i))}).wait() == 0;
+      auto words = control_arguments();
+      words[0] = "--endpoints=" + endpoint(i);
+      words.insert(words.end(), {"--command-timeout=1s", "endpoint", "health"});
+      auto one = run_control(words);
+      while (one.line()) {
+      }
+      return one.wait() == 0;
+    });
+}
+
+void etcd_server::restart(std::size_t which) {
+  members_.at(which)->process.restart();
+  await_all();
+}
+
+std::string etcd_server::url(const std::string& path, const std::string& query) const {
+  std::string out = options_.tls ? "etcds://" : "etcd://";
+  for (std::size_t i = 0; i < size(); ++i) out += (i == 0 ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port(i));
+  return out + path + (query.empty() ? "" : "?" + query);
+}
+
+std::string etcd_server::url_at(int port, const std::string& path, const std::string& query) const {
+  return (options_.tls ? "etcds://127.0.0.1:" : "etcd://127.0.0.1:") + std::to_string(port) + path +
+         (query.empty() ? "" : "?" + query);
+}
+
+std::vector<std::string> etcd_server::control_arguments() const {
+  std::string all;
+  for (std::size_t i = 0; i < size(); ++i) all += (i == 0 ? "" : ",") + endpoint(i);
+  std::vector<std::string> out{"--endpoints=" + all};
+  if (options_.tls) {
+    out.push_back("--cacert=" + options_.tls->authority.string());
+    if (options_.mutual) {
+      out.push_back("--cert=" + options_.tls->file.string());
+      out.push_back("--key=" + options_.tls->key.string());
+    }
+  }
+  return out;
+}
+
+std::string etcd_server::control(const std::vector<std::string>& words) const {
+  auto all = control_arguments();
+  all.insert(all.end(), words.begin(), words.end());
+  auto one = run_control(all);
+  std::string out;
+  while (const auto line = one.line()) out += *line + "\n";
+  if (one.wait() != 0) throw std::runtime_error("etcdctl " + words.at(0) + " failed: " + out);
+  return out;
+}
+
+void etcd_server::empty() const {
+  control({"del", "", "--from-key"});
+  std::istringstream lines(control({"lease", "list"}));
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(' ') == line.npos && !line.empty()) {
+      try {
+        control({"lease", "revoke", line});
+      } catch (const std::runtime_error&) {  // over by itself
+      }
+    }
+}
+
+std::size_t etcd_server::leader() const {
+  const auto all = json::parse(control({"endpoint", "status", "-w", "json"}));
+  for (const auto& one : all) {
+    const auto& said = one.at("Status");
+    if (said.at("leader") != said.at("header").at("member_id")) continue;
+    for (std::size_t i = 0; i < size(); ++i)
+      if (one.at("Endpoint") == endpoint(i)) return i;
+  }
+  throw std::runtime_error("no etcd member leads");
+}
+
+etcd_line::etcd_line(const etcd_server& server, std::string prefix, std::string_view name)
+    : server_(server), start_(std::move(prefix)) {
+  for (const char c : name) start_ += c == '%' ? "%25" : c == '/' ? "%2F" : std::string(1, c);
+  start_ += '/';
+}
+
+std::vector<std::string> etcd_line::keys() const {
+  std::vector<std::string> out;
+  std::istringstream lines(
+      server_.control({"get", start_, "--prefix", "--keys-only", "--sort-by=CREATE", "--order=ASCEND"}));
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) out.push_back(line);
+  return out;
+}
+
+void etcd_line::remove_holders() const {
+  const auto all = json::parse(server_.control({"get", start_, "--prefix", "--sort-by=CREATE", "-w", "json"}));
+  if (!all.contains("kvs")) return;
+  bool first = true;
+  for (const auto& kv : all.at("kvs")) {
+    const auto value = unbase64(kv.value("value", ""));
+    const bool reads = value.starts_with("interlock1 s ");
+    if (!first && !reads) return;
+    server_.control({"del", unbase64(kv.at("key"))});
+    if (!std::exchange(first, false) && !reads) return;
+    if (!reads) return;
+  }
+}
+
+}  // namespace interlock::test_support

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "support/certificates.hpp"
+#include "support/reserved_port.hpp"
+#include "support/server_process.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace interlock::test_support {
+
+struct etcd_options {
+  /// More arguments: "--auto-compaction-retention=1". They come behind ours.
+  std::vector<std::string> arguments{};
+  /// Clients must come by TLS, and show a certificate of the same authority if `mutual`.
+  std::optional<certificate> tls{};
+  bool mutual = false;
+  int members = 1;
+};
+
+/// One etcd member, or several that make a cluster, each with ports and a folder of its own.
+class etcd_server {
+ public:
+  /// All answer when this returns, about half a second later.
+  explicit etcd_server(etcd_options options = {});
+
+  [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
+  [[nodiscard]] int port(std::size_t member = 0) const { return members_.at(member)->client.number(); }
+  /// Of all members. `path` as in "/locks", `query` as in "timeout=1s".
+  [[nodiscard]] std::string url(const std::string& path = {}, const std::string& query = {}) const;
+  [[nodiscard]] std::string url_at(int port, const std::string& path = {}, const std::string& query = {}) const;
+
+  /// What etcdctl prints when asked so, behind interlock's back; throws what it complains about.
+  std::string control(const std::vector<std::string>& words) const;
+  /// The arguments that lead etcdctl to these servers.
+  [[nodiscard]] std::vector<std::string> control_arguments() const;
+  /// All keys and leases are gone.
+  void empty() const;
+  /// Which member leads now.
+  [[nodiscard]] std::size_t leader() const;
+
+  void kill(std::size_t member) { members_.at(member)->process.kill(); }
+  void freeze(std::size_t member) { members_.at(member)->process.freeze(); }
+  void thaw(std::size_t member) { members_.at(member)->process.thaw(); }
+  void restart(std::size_t member);
+  [[nodiscard]] server_process& process(std::size_t member = 0) { return members_.at(member)->process; }
+
+ private:
+  struct node {
+    reserved_port client{}, peers{};
+    server_process process{"etcd"};
+  };
+  void start();
+  void await_all();
+  [[nodiscard]] std::vector<std::string> arguments(std::size_t which) const;
+  [[nodiscard]] std::string endpoint(std::size_t which) const;
+
+  etcd_options options_;
+  std::vector<std::unique_ptr<node>> members_;
+};
+
+/// The keys of one name, in order of creation.
+class etcd_line {
+ public:
+  etcd_line(const etcd_server& server, std::string prefix, std::string_view name);
+  [[nodiscard]] std::vector<std::string> keys() const;
+  [[nodiscard]] bool somebody_holds() const { return !keys().empty(); }
+  /// The oldest; if it reads, all that read with it.
+  void remove_holders() const;
+
+ private:
+  const etcd_server& server_;
+  std::string start_;
+};
+
+}  // namespace interlock::test_support
