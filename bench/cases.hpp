@@ -37,6 +37,9 @@ void redis_pair_peers(const settings& with, report& out);
 void quorum_pair(const settings& with, report& out);
 void quorum_many(const settings& with, report& out);
 void redlock_peers(const settings& with, report& out);
+void postgres_pair(const settings& with, report& out);
+void postgres_many(const settings& with, report& out);
+void postgres_handoff(const settings& with, report& out);
 
 #if INTERLOCK_WITH_SQLITE
 inline constexpr bool with_sqlite = true;
@@ -49,6 +52,12 @@ inline constexpr const char* no_sqlite = "this build has no SQLite store";
 inline constexpr bool with_redis = true;
 #else
 inline constexpr bool with_redis = false;
+#endif
+
+#if INTERLOCK_WITH_POSTGRES
+inline constexpr bool with_postgres = true;
+#else
+inline constexpr bool with_postgres = false;
 #endif
 
 }  // namespace bench

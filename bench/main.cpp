@@ -36,6 +36,10 @@ std::span<const bench_case> all_cases() {
       bench_case{"quorum-many", "64 locks at once on redlock:", quorum_many},
       bench_case{"redlock-peers", "64 locks at once on five redlock: servers, against other libraries (--peers)",
                  redlock_peers, true},
+      bench_case{"postgres-pair", "acquire and release on postgres:, against the raw statements", postgres_pair},
+      bench_case{"postgres-many", "64 locks at once on postgres:, against 64 connections", postgres_many},
+      bench_case{"postgres-handoff", "a lock passed between two clients on postgres:, in round trips",
+                 postgres_handoff},
   };
   return cases;
 }

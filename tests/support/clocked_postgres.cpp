@@ -36,15 +36,15 @@ clocked_postgres::clocked_postgres(const postgres_server& on, backend_events& ev
   run(with_own_clock(schema_text(names)));
   run("listen " + std::string(channel));
   const auto prepare = [&](const char* name, const std::string& text, const std::vector<Oid>& types) {
-    const pg_result made(PQprepare(with_.get(), name, text.c_str(), static_cast<int>(types.size()), types.data()));
+    const pg_rows made(PQprepare(with_.get(), name, text.c_str(), static_cast<int>(types.size()), types.data()));
     if (PQresultStatus(made.get()) != PGRES_COMMAND_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
   };
   prepare("ask", filled_in(ask_text, names), ask_types());
   prepare("survey", with_own_clock(filled_in(embedded::postgres_survey_sql, names)), {17, 17, 20});
 }
 
-pg_result clocked_postgres::run(const std::string& text) {
-  pg_result got(PQexec(with_.get(), text.c_str()));
+pg_rows clocked_postgres::run(const std::string& text) {
+  pg_rows got(PQexec(with_.get(), text.c_str()));
   const auto status = PQresultStatus(got.get());
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
   return got;
@@ -64,8 +64,8 @@ std::vector<sql::reply> clocked_postgres::ask(const std::vector<sql::question>& 
   std::vector<const sql::question*> all;
   for (const auto& one : what) all.push_back(&one);
   parameters_.write(all, channel, "7\nhost\nprogram\npurpose");
-  const pg_result rows(PQexecPrepared(with_.get(), "ask", ask_parameters::count, parameters_.values(),
-                                      parameters_.lengths(), ask_parameters::formats(), 1));
+  const pg_rows rows(PQexecPrepared(with_.get(), "ask", ask_parameters::count, parameters_.values(),
+                                    parameters_.lengths(), ask_parameters::formats(), 1));
   if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
   std::vector<sql::reply> out;
   for (int row = 0; row < PQntuples(rows.get()); ++row) out.push_back(read_reply(rows.get(), row));
@@ -105,8 +105,8 @@ void clocked_postgres::survey(const survey_query& what, completion<survey_page> 
     lengths.push_back(static_cast<int>(one.size()));
     formats.push_back(1);
   }
-  const pg_result rows(PQexecPrepared(with_.get(), "survey", static_cast<int>(values.size()), values.data(),
-                                      lengths.data(), formats.data(), 1));
+  const pg_rows rows(PQexecPrepared(with_.get(), "survey", static_cast<int>(values.size()), values.data(),
+                                    lengths.data(), formats.data(), 1));
   if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
   errand->read(rows.get());
 }

@@ -33,7 +33,7 @@ class clocked_postgres {
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done);
 
  private:
-  postgres_store::pg_result run(const std::string& text);
+  postgres_store::pg_rows run(const std::string& text);
   std::vector<sql::reply> ask(const std::vector<sql::question>& what);
 
   backend_events& events_;

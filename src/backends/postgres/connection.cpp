@@ -82,7 +82,7 @@ void connection::load(flight& with) {
   std::size_t total = 0;
   while (!waiting_.empty()) {
     auto& front = waiting_.front();
-    const bool alone = front.alone || front.of->statement != nullptr;
+    const bool alone = front.alone || front.of->is_statement();
     if (!with.parcels.empty() && (alone || total + front.count > most_questions)) break;
     total += front.count;
     for (std::size_t i = 0; i < front.count; ++i) with.order.push_back({with.parcels.size(), front.first + i});
@@ -101,7 +101,9 @@ void connection::load(flight& with) {
 // [mutex_]
 bool connection::send(const flight& what) {
   const auto& first = *what.parcels.front().of;
-  if (first.statement != nullptr) {
+  if (!first.text.empty())
+    return PQsendQueryParams(with_.get(), first.text.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;
+  if (first.is_statement()) {
     std::vector<const char*> values;
     std::vector<int> lengths, formats(first.parameters.size(), 1);
     for (const auto& one : first.parameters) {
@@ -151,7 +153,7 @@ bool connection::read() noexcept {
 bool connection::take(std::vector<flight>& landed, std::vector<std::string>& news) {
   bool alive = PQconsumeInput(with_.get()) == 1;
   while (under_way_ && PQisBusy(with_.get()) == 0) {
-    pg_result one(PQgetResult(with_.get()));
+    pg_rows one(PQgetResult(with_.get()));
     if (!one) {
       landed.push_back(std::move(*under_way_));
       under_way_.reset();
@@ -177,7 +179,7 @@ bool connection::take(std::vector<flight>& landed, std::vector<std::string>& new
 // [reading_] Hands the answers to those who asked.
 void connection::land(flight& one) {
   if (one.wrong) return refuse(one);
-  if (const auto& first = one.parcels.front(); first.of->statement != nullptr) return first.of->read(one.rows.get());
+  if (const auto& first = one.parcels.front(); first.of->is_statement()) return first.of->read(one.rows.get());
   if (PQntuples(one.rows.get()) != static_cast<int>(one.order.size())) {
     for (auto& each : one.parcels) each.fail(failure(errc::internal, "the lock tables' function gave another answer"));
     return;

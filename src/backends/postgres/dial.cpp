@@ -15,7 +15,7 @@
 namespace interlock::inline v1::postgres_store {
 namespace {
 
-std::string field(const pg_result& row, int column) {
+std::string field(const pg_rows& row, int column) {
   return PQgetisnull(row.get(), 0, column) != 0 ? std::string{} : PQgetvalue(row.get(), 0, column);
 }
 

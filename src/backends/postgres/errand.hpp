@@ -15,7 +15,7 @@
 namespace interlock::inline v1::postgres_store {
 
 /// What somebody wants of the server: questions about claims, which may travel with those of others; or any other
-/// prepared statement, alone.
+/// statement, alone.
 struct errand {
   using replies_handler = unique_function<void(std::span<const result<sql::reply>>), 12>;
   using rows_handler = unique_function<void(result<const PGresult*>), 12>;
@@ -28,12 +28,15 @@ struct errand {
   errand(const char* name, std::vector<std::string> with, rows_handler then)
       : statement(name), parameters(std::move(with)), read(std::move(then)) {}
 
+  [[nodiscard]] bool is_statement() const noexcept { return questions.empty(); }
+
   std::vector<sql::question> questions{};
   std::vector<result<sql::reply>> replies{};
   std::size_t left = 0;  // without a reply
   replies_handler replied{};
 
   const char* statement = nullptr;
+  std::string text{};                     // instead of a statement's name: it is asked for once, and answered in text
   std::vector<std::string> parameters{};  // in binary format
   rows_handler read{};
 };
@@ -48,7 +51,7 @@ struct parcel {
 
   /// Answers all of it.
   void fail(const failure& why) {
-    if (of->statement != nullptr) return of->read(why);
+    if (of->is_statement()) return of->read(why);
     for (std::size_t i = 0; i < count; ++i) of->replies[first + i] = why;
     arrived();
   }
@@ -66,8 +69,8 @@ struct flight {
   };
   std::vector<parcel> parcels{};
   std::vector<seat> order{};  // the rows of the answer
-  pg_result rows{};
-  pg_result wrong{};
+  pg_rows rows{};
+  pg_rows wrong{};
   instant sent{};
 };
 

@@ -14,7 +14,7 @@ struct finish {
   void operator()(PGnotify* one) const noexcept { PQfreemem(one); }
 };
 using pg_handle = std::unique_ptr<PGconn, finish>;
-using pg_result = std::unique_ptr<PGresult, finish>;
+using pg_rows = std::unique_ptr<PGresult, finish>;
 using pg_notice = std::unique_ptr<PGnotify, finish>;
 
 }  // namespace interlock::inline v1::postgres_store

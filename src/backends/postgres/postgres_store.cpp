@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/postgres/postgres_store.hpp"
 
+#include "backends/postgres/examination.hpp"
 #include "backends/postgres/news.hpp"
 #include "backends/postgres/survey.hpp"
 #include "backends/postgres/way.hpp"
@@ -24,8 +25,11 @@ std::shared_ptr<errand> one_question(sql::question asked, Then then) {
 
 class store final : public backend {
  public:
-  store(std::shared_ptr<way> to, store_traits traits, reactor& loop, const time_source& time)
-      : way_(std::move(to)), traits_(std::move(traits)), tidier_(std::make_shared<tidier>(way_, loop, time)) {
+  store(std::shared_ptr<way> to, object_names names, store_traits traits, reactor& loop, const time_source& time)
+      : way_(std::move(to)),
+        names_(std::move(names)),
+        traits_(std::move(traits)),
+        tidier_(std::make_shared<tidier>(way_, loop, time)) {
     tidier_->later(first_tidying);
   }
   ~store() override { way_->close(); }
@@ -74,6 +78,10 @@ class store final : public backend {
                inline_work::never);
   }
 
+  void examine(completion<std::vector<store_check>> done) override {
+    way_->send(examination_errand(names_, std::move(done)), inline_work::never);
+  }
+
   void flush() noexcept override { way_->flush(); }
   int borrow_news(awaited) noexcept override { return way_->borrow_news(); }
   bool read_news() noexcept override { return way_->read_news(); }
@@ -115,6 +123,7 @@ class store final : public backend {
   };
 
   std::shared_ptr<way> way_;
+  object_names names_;
   store_traits traits_;
   std::shared_ptr<tidier> tidier_;
 };
@@ -144,6 +153,7 @@ result<std::unique_ptr<backend>> open_postgres(const backend_environment& enviro
   auto settings = read_settings(environment);
   if (!settings) return settings.error();
   const bool listens = settings->listens;
+  const auto names = settings->names;
   // Known to the server alone: whoever could guess it could wake us for nothing.
   const auto channel = listens ? "interlock_" + to_string(public_id(core::kernel_random().secret())) : std::string{};
   auto to = std::make_shared<way>(environment, std::move(*settings), channel, write_origin(core::own_origin({})),
@@ -155,7 +165,7 @@ result<std::unique_ptr<backend>> open_postgres(const backend_environment& enviro
   auto traits = traits_of_postgres(to->facts(), listens);
   if (traits.guarantee == guarantee::strict) to->insist_on_strict();
   return std::unique_ptr<backend>(
-      std::make_unique<store>(std::move(to), std::move(traits), environment.loop, environment.time));
+      std::make_unique<store>(std::move(to), names, std::move(traits), environment.loop, environment.time));
 }
 
 }  // namespace interlock::inline v1::postgres_store

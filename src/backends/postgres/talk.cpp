@@ -41,19 +41,19 @@ result<void> talk::connect() {
   return {};
 }
 
-result<pg_result> talk::finish(bool sent) {
+result<pg_rows> talk::finish(bool sent) {
   if (!sent) return lost();
   for (int rest = PQflush(with_); rest != 0; rest = PQflush(with_)) {
     if (rest < 0) return lost();
     if (auto ready = await(true); !ready) return ready.error();
   }
-  pg_result last;
+  pg_rows last;
   for (;;) {
     while (PQisBusy(with_) != 0) {
       if (auto ready = await(false); !ready) return ready.error();
       if (PQconsumeInput(with_) == 0) return lost();
     }
-    pg_result one(PQgetResult(with_));
+    pg_rows one(PQgetResult(with_));
     if (!one) break;
     const auto status = PQresultStatus(last.get());
     if (!last || status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) last = std::move(one);
@@ -66,9 +66,9 @@ result<pg_result> talk::finish(bool sent) {
   return server_failure(last.get());
 }
 
-result<pg_result> talk::say(const std::string& text) { return finish(PQsendQuery(with_, text.c_str()) == 1); }
+result<pg_rows> talk::say(const std::string& text) { return finish(PQsendQuery(with_, text.c_str()) == 1); }
 
-result<pg_result> talk::ask(const std::string& text, const std::vector<std::string>& parameters) {
+result<pg_rows> talk::ask(const std::string& text, const std::vector<std::string>& parameters) {
   std::vector<const char*> values;
   for (const auto& one : parameters) values.push_back(one.c_str());
   return finish(PQsendQueryParams(with_, text.c_str(), static_cast<int>(values.size()), nullptr, values.data(), nullptr,

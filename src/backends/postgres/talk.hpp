@@ -21,15 +21,15 @@ class talk {
 
   result<void> connect();
   /// Any SQL, also several statements: they are one transaction. The last result.
-  result<pg_result> say(const std::string& text);
-  result<pg_result> ask(const std::string& text, const std::vector<std::string>& parameters);
+  result<pg_rows> say(const std::string& text);
+  result<pg_rows> ask(const std::string& text, const std::vector<std::string>& parameters);
   result<void> prepare(const char* name, const std::string& text, const std::vector<Oid>& types);
   /// Of the last error; empty: it was not the server's.
   [[nodiscard]] const std::string& state() const noexcept { return state_; }
 
  private:
   result<void> await(bool writing);
-  result<pg_result> finish(bool sent);
+  result<pg_rows> finish(bool sent);
   [[nodiscard]] failure lost();
 
   PGconn* with_;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "busy_locks.hpp"
+#include "cases.hpp"
+#include "compare.hpp"
+#include "postgres_server.hpp"
+#include "redis_requests.hpp"
+#include "tapped_link.hpp"
+#include "typical.hpp"
+
+#include <interlock/client.hpp>
+
+#if INTERLOCK_WITH_POSTGRES
+#include "raw_postgres.hpp"
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace bench {
+
+#if INTERLOCK_WITH_POSTGRES
+namespace {
+
+constexpr int count = 64;
+constexpr double delay = 0.005;  // there, and the same back
+
+// So that the tables are there, and warm.
+void make_tables(const postgres_server& server) {
+  const interlock::client locks(server.url());
+  for (int i = 0; i < 200; ++i) static_cast<void>(locks.acquire("warm").release());
+}
+
+/// One statement at a time, on as many connections as there are locks.
+double by_connections(std::vector<std::unique_ptr<raw_postgres>>& all, double seconds) {
+  std::atomic<std::uint64_t> pairs{0};
+  std::atomic<bool> over{false};
+  std::vector<std::jthread> threads;
+  for (auto& one : all)
+    threads.emplace_back([&] {
+      while (!over.load(std::memory_order_relaxed)) {
+        one->acquire();
+        one->release();
+        ++pairs;
+      }
+    });
+  const double pace = pace_of(pairs, seconds);
+  over = true;
+  return pace;
+}
+
+double together(const interlock::client& locks, double seconds) {
+  busy_locks all(locks, numbered("many", count));
+  const double pace = pace_of(all.pairs(), seconds);
+  all.finish();
+  return pace;
+}
+
+/// From release() to the moment the next one, elsewhere, has it.
+double hand_over(const interlock::client& from, const interlock::client& to, const char* name) {
+  auto held = from.acquire(name);
+  double granted = 0;
+  std::latch asked(1);
+  std::jthread next([&] {
+    asked.count_down();
+    auto mine = to.acquire(name);
+    granted = now();
+    mine.release().value();
+  });
+  asked.wait();
+  sleep_for(20 * delay);  // it queues
+  const double begin = now();
+  held.release().value();
+  next.join();
+  return granted - begin;
+}
+
+}  // namespace
+
+void postgres_pair(const settings& with, report& out) {
+  if (const auto why = why_no_postgres(); !why.empty()) return out.skip("postgres-pair", why);
+  const postgres_server server(with.folder);
+  make_tables(server);
+  raw_postgres raw(server.conninfo(), "floor");
+  const interlock::client locks(server.url());
+  out.add(compare(
+              with, [&] { return typical(with.seconds, [&] { raw.acquire(), raw.release(); }); },
+              [&] { return typical(with.seconds, [&] { locks.acquire("orders/42").release().value(); }); })
+              .against(1.15, {.name = "postgres-pair",
+                              .what = "acquire + release, p50, against the same prepared statements sent raw"}));
+}
+
+void postgres_many(const settings& with, report& out) {
+  if (const auto why = why_no_postgres(); !why.empty()) return out.skip("postgres-many", why);
+  const postgres_server server(with.folder);
+  make_tables(server);
+  std::vector<std::unique_ptr<raw_postgres>> raw;
+  for (const auto& name : numbered("floor", count))
+    raw.push_back(std::make_unique<raw_postgres>(server.conninfo(), name));
+  const interlock::client locks(server.url());
+  out.add(
+      compare(
+          with, [&] { return by_connections(raw, with.seconds); }, [&] { return together(locks, with.seconds); })
+          .against(1 / 1.5, {.name = "postgres-many",
+                             .what = "time per pair, 64 locks at once on one connection, against one statement at a "
+                                     "time on 64 connections"}));
+}
+
+void postgres_handoff(const settings& with, report& out) {
+  if (const auto why = why_no_postgres(); !why.empty()) return out.skip("postgres-handoff", why);
+  const postgres_server server(with.folder);
+  make_tables(server);
+  tapped_link one(server.port(), delay), two(server.port(), delay);
+  const interlock::client here(postgres_server::url_at(one.port())), there(postgres_server::url_at(two.port()));
+  std::vector<double> trips;
+  for (double end = now() + 2 * with.seconds; now() < end || trips.size() < 5;)
+    trips.push_back(hand_over(here, there, "handed") / (2 * delay));
+  out.add({.name = "postgres-handoff",
+           .what = "from a release to the next owner, elsewhere, in round trips of 10 ms",
+           .unit = " trips",
+           .value = median(trips),
+           .low = *std::min_element(trips.begin(), trips.end()),
+           .high = *std::max_element(trips.begin(), trips.end()),
+           .bar = 2.5});
+}
+#else
+void postgres_pair(const settings&, report& out) { out.skip("postgres-pair", why_no_postgres()); }
+void postgres_many(const settings&, report& out) { out.skip("postgres-many", why_no_postgres()); }
+void postgres_handoff(const settings&, report& out) { out.skip("postgres-handoff", why_no_postgres()); }
+#endif
+
+}  // namespace bench

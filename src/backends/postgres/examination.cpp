@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "backends/postgres/examination.hpp"
+
+#include "backends/postgres/examine.sql.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+namespace interlock::inline v1::postgres_store {
+namespace {
+
+using verdict = store_check::verdict;
+
+/// The one row of examine.sql.
+struct findings {
+  const PGresult* row;
+  [[nodiscard]] std::string text(int column) const { return PQgetvalue(row, 0, column); }
+  [[nodiscard]] double number(int column) const { return std::atof(PQgetvalue(row, 0, column)); }
+  [[nodiscard]] bool yes(int column) const { return text(column) == "t"; }
+};
+
+void check_durability(const findings& found, std::vector<store_check>& out) {
+  const auto seen =
+      "fsync " + found.text(1) + ", synchronous_commit " + found.text(2) + ", full_page_writes " + found.text(3);
+  if (found.text(1) != "on" || found.text(2) == "off")
+    out.push_back({verdict::warn, "durability", seen + ": a crash takes back the last moments, tokens included",
+                   "fsync = on and synchronous_commit = on, the defaults"});
+  else if (found.text(3) != "on")
+    out.push_back({verdict::warn, "durability", seen + ": a power cut may damage the tables", "full_page_writes = on"});
+  else
+    out.push_back({verdict::ok, "durability", seen, {}});
+}
+
+void check_standbys(const findings& found, std::vector<store_check>& out) {
+  const auto count = found.text(5);
+  if (count == "0")
+    out.push_back({verdict::ok, "standbys", "none connected", {}});
+  else if (found.text(4).empty() || found.text(2) == "local")
+    out.push_back({verdict::warn, "standbys",
+                   count + ", not waited for: a fail-over to one of them may forget who holds a lock",
+                   "synchronous_standby_names = 'ANY 1 (*)'"});
+  else
+    out.push_back({verdict::ok, "standbys", count + ", commits wait for " + found.text(4), {}});
+}
+
+void check_clock(const findings& found, std::vector<store_check>& out) {
+  using seconds = std::chrono::duration<double>;
+  const auto here = seconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  const auto apart = std::llround(std::abs(here - found.number(6)));
+  if (apart > 2)
+    out.push_back({verdict::warn, "clock", "the server's differs by " + std::to_string(apart) + " s from this host's",
+                   "leases are counted on the server's clock alone, but a clock that is set forwards ends them early: "
+                   "let both be slewed by NTP"});
+  else
+    out.push_back({verdict::ok, "clock", "as this host's", {}});
+}
+
+void check_way(const findings& found, std::vector<store_check>& out) {
+  if (found.yes(8))
+    out.push_back({verdict::ok, "encryption", "none needed: a unix socket", {}});
+  else if (found.yes(7))
+    out.push_back({verdict::ok, "encryption", "TLS", {}});
+  else
+    out.push_back({verdict::warn, "encryption", "none: whoever is on the way can take and end locks",
+                   "sslmode=verify-full in the URL"});
+}
+
+void check_room(const findings& found, std::vector<store_check>& out) {
+  const auto left = static_cast<long>(found.number(9));
+  out.push_back({left < 10 ? verdict::warn : verdict::ok, "connections", std::to_string(left) + " more are possible",
+                 left < 10 ? "raise max_connections: a client that cannot come back loses its locks" : ""});
+  const auto size = static_cast<long>(found.number(11) / 1024 / 1024);
+  const bool old = found.number(10) > 0;
+  out.push_back(
+      {size > 256 || old ? verdict::warn : verdict::ok, "tables",
+       std::to_string(size) + " MB" + (old ? ", " + found.text(10) + " claims ended more than an hour ago" : ""),
+       size > 256 ? "is autovacuum on, and no transaction left open for hours?"
+       : old      ? "a client that stays connected removes them, every ten minutes"
+                  : ""});
+}
+
+}  // namespace
+
+std::shared_ptr<errand> examination_errand(const object_names& names, completion<std::vector<store_check>> done) {
+  auto out = std::make_shared<errand>(nullptr, std::vector<std::string>{},
+                                      [done = std::move(done)](const result<const PGresult*>& got) mutable {
+                                        if (!got) return done(got.error());
+                                        const findings found{*got};
+                                        std::vector<store_check> all;
+                                        all.push_back({verdict::ok, "server", "PostgreSQL " + found.text(0), {}});
+                                        check_durability(found, all);
+                                        check_standbys(found, all);
+                                        check_clock(found, all);
+                                        check_way(found, all);
+                                        check_room(found, all);
+                                        done(std::move(all));
+                                      });
+  out->text = filled_in(embedded::postgres_examine_sql, names);
+  return out;
+}
+
+}  // namespace interlock::inline v1::postgres_store
