@@ -126,6 +126,8 @@ bool client::evict_by_force(std::string_view name, claim_id who) const {
 }
 
 bool client::check(std::string_view sequencer) const {
+  if (!traits().survey)
+    throw lock_error(failure(errc::unsupported, "the " + traits().store + " store does not tell who has which token"));
   const auto parts = parse_sequencer(sequencer);
   if (!parts) throw lock_error(failure(errc::invalid_argument, "not a sequencer: " + core::shown_name(sequencer)));
   // A block of tokens may be reserved for hand-offs inside the holder's process; a grant whose sequencer was asked for

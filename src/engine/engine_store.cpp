@@ -287,7 +287,8 @@ result<std::vector<store_check>> engine::examine() {
 
 result<survey_page> engine::survey(survey_query what) {
   if (!is_open()) return closed_failure();
-  if (!traits().survey) return failure(errc::unsupported, "the " + traits().store + " store cannot list its locks");
+  if (!traits().survey && !what.exact)
+    return failure(errc::unsupported, "the " + traits().store + " store cannot list its locks");
   return ask_and_wait<survey_page>(
       [&](completion<survey_page> done) { store_->survey(std::move(what), std::move(done)); });
 }

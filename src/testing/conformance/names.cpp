@@ -94,6 +94,7 @@ TEST_P(names, every_name_is_a_lock_of_its_own_whatever_its_bytes) {
     held.push_back(std::move(*reply));
   }
   for (const auto& name : all) EXPECT_FALSE(other.try_acquire(name)) << name;
+  if (!store->traits().survey) return;
   std::set<std::string> seen;
   for (const auto& one : store->survey()) seen.insert(one.name);
   EXPECT_EQ(seen, std::set<std::string>(all.begin(), all.end()));
@@ -148,7 +149,7 @@ TEST_P(names, what_is_not_a_name_is_refused_and_changes_nothing) {
     EXPECT_EQ(reply.error().message().find('\n'), std::string::npos);
     EXPECT_THROW(static_cast<void>(locks.try_acquire(name)), lock_error);
   }
-  EXPECT_TRUE(store->survey().empty());
+  EXPECT_TRUE(store->empty({}));
 }
 
 TEST_P(names, a_clients_prefix_keeps_its_names_apart) {

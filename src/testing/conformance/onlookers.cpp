@@ -103,6 +103,7 @@ TEST_P(onlookers, looking_changes_nothing) {
 
 TEST_P(onlookers, a_sequencer_is_good_while_its_grant_stands) {
   INTERLOCK_NEEDS(tokens);
+  INTERLOCK_NEEDS(survey);  // the token is looked up
   const auto first = store->connect(), server = store->connect();
   auto held = first.acquire("orders/42");
   const auto sequencer = held.sequencer();
@@ -116,6 +117,7 @@ TEST_P(onlookers, a_sequencer_is_good_while_its_grant_stands) {
 
 TEST_P(onlookers, a_sequencer_is_exact_also_when_the_process_has_others_waiting) {
   INTERLOCK_NEEDS(tokens);
+  INTERLOCK_NEEDS(survey);  // the token is looked up
   const auto locks = store->connect(), server = store->connect();
   auto held = locks.acquire("orders/42");
   auto behind = locks.async_acquire("orders/42");

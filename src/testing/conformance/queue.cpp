@@ -140,6 +140,7 @@ TEST_P(queue, dead_waiters_run_out_in_parallel_and_not_one_by_one) {
 }
 
 TEST_P(queue, a_waiter_outlives_many_of_its_own_leases) {
+  INTERLOCK_NEEDS(survey);
   const auto first = store->connect(), second = store->connect();
   auto held = first.acquire("orders/42");
   queue_of_waiters line(*store, "orders/42");

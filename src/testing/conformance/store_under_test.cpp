@@ -39,6 +39,25 @@ bool store_under_test::peek(std::string_view name) {
   return !inspect(name).holders.empty();
 }
 
+std::size_t store_under_test::waiting(std::string_view name) {
+  if (traits().survey) return inspect(name).waiters.size();
+  std::vector<claim_secret> asked;
+  {
+    const std::lock_guard held(mutex_);
+    for (const auto& weak : links_)
+      if (const auto link = weak.lock())
+        for (const auto& one : link->entered())
+          if (one.name == name && std::find(asked.begin(), asked.end(), one.secret) == asked.end())
+            asked.push_back(one.secret);
+  }
+  return asked.size() - std::min<std::size_t>(asked.size(), peek(name) ? 1 : 0);
+}
+
+bool store_under_test::empty(std::initializer_list<std::string_view> names) {
+  if (traits().survey) return survey().empty();
+  return std::none_of(names.begin(), names.end(), [&](std::string_view name) { return peek(name); });
+}
+
 // Whoever knows a claim's secret can end it, from any connection; every claim went through one of our links.
 void store_under_test::steal(std::string_view name) {
   if (harness_->steal(name)) return;

@@ -35,6 +35,10 @@ class store_under_test {
 
   /// Who holds and waits, as a host that takes no part sees it.
   lock_info inspect(std::string_view name) const { return onlooker_.locks.inspect(name); }
+  /// How many wait for it; where the store knows nothing of them, how many have ever asked beside the holder.
+  std::size_t waiting(std::string_view name);
+  /// Nobody holds or waits for anything; of these names, if the store cannot list all.
+  bool empty(std::initializer_list<std::string_view> names);
   std::vector<lock_info> survey(std::string_view prefix = {}) const { return onlooker_.locks.survey(prefix); }
   const client& onlooker() const noexcept { return onlooker_.locks; }
   /// The store's backend, past client and engine.

@@ -46,11 +46,13 @@ loss_reason event_log::last_loss() const {
 pending<guard>& queue_of_waiters::add(const client& locks, acquire_options options) {
   // Not just one more than before: an earlier one may still be cleared away somewhere, behind its release.
   const auto before = store_.inspect(name_).waiters;
+  const auto asked_before = store_.waiting(name_);
   const auto is_new = [&](const claim_info& one) {
     return std::none_of(before.begin(), before.end(), [&](const claim_info& old) { return old.id == one.id; });
   };
   waits_.push_back(std::make_unique<pending<guard>>(locks.async_acquire(name_, options)));
   const bool queued = eventually([&] {
+    if (!store_.traits().survey) return store_.waiting(name_) > asked_before;
     const auto now = store_.inspect(name_).waiters;
     return std::any_of(now.begin(), now.end(), is_new);
   });
