@@ -7,6 +7,9 @@
 #if INTERLOCK_WITH_ETCD
 #include "backends/etcd/etcd_store.hpp"
 #endif
+#if INTERLOCK_WITH_MEMCACHED
+#include "backends/memcached/memcached_store.hpp"
+#endif
 #if INTERLOCK_WITH_POSTGRES
 #include "backends/postgres/postgres_store.hpp"
 #endif
@@ -35,6 +38,9 @@ void register_builtin_stores() {
     add("memory", memory_store::open_memory);
 #if INTERLOCK_WITH_ETCD
     for (const auto* scheme : {"etcd", "etcds"}) add(scheme, etcd_store::open_etcd);
+#endif
+#if INTERLOCK_WITH_MEMCACHED
+    add("memcached", memcached_store::open_memcached);
 #endif
 #if INTERLOCK_WITH_POSTGRES
     for (const auto* scheme : {"postgres", "postgresql"}) {

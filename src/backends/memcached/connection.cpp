@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+#include "backends/memcached/connection.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace interlock::inline v1::memcached_store {
+namespace {
+
+constexpr milliseconds unsent_most{2};  // what a caller was to send is sent by the loop
+constexpr milliseconds attendance{5};   // a socket that callers read themselves is looked after this often
+constexpr milliseconds soon_enough{5};  // how long a caller waits for its answer before it sleeps properly
+constexpr std::size_t few = 4;          // under way: one more may be written at once
+
+}  // namespace
+
+connection::connection(established with, const memcached_settings& settings, reactor& loop, const time_source& time,
+                       owner& of)
+    : settings_(settings), loop_(loop), time_(time), owner_(of), socket_(std::exchange(with.socket, -1)) {}
+
+connection::~connection() { ::close(socket_); }
+
+void connection::start() {
+  const std::lock_guard lock(mutex_);
+  gate_.open(socket_, loop_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->turn();
+  });
+}
+
+// ---- sending
+
+void connection::send(std::string_view commands, std::size_t count, inline_work here, replies_handler done) {
+  bool post = false, in_time = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!dead_) {
+      under_way_.push_back({.count = count, .begin = written_, .sent = time_.now(), .done = std::move(done)});
+      done = {};
+      out_ += commands;
+      written_ += commands.size();
+      watch_deadline();
+      if (here == inline_work::if_brief && under_way_.size() <= few)
+        flush();
+      else if (here == inline_work::together)
+        in_time = !std::exchange(in_time_, true);
+      else
+        post = !std::exchange(posted_, true);
+      if (here != inline_work::if_brief && !borrowed_) gate_.read(true);  // who asks so does not come for the answer
+    }
+  }
+  if (done) return done(failure(errc::unavailable, settings_.shown() + ": not connected"));
+  const auto flush_later = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->flush_left();
+  };
+  if (post) loop_.post(flush_later);
+  if (in_time) loop_.call_at(time_.now() + unsent_most, flush_later);
+}
+
+void connection::flush_left() noexcept {
+  const std::lock_guard lock(mutex_);
+  in_time_ = posted_ = false;
+  flush();
+  if (!under_way_.empty() && !borrowed_) gate_.read(true);
+}
+
+// [mutex_] What cannot be sent now is sent when the socket has room. A broken socket is left to whoever reads.
+void connection::flush() {
+  while (!out_.empty() && !dead_) {
+    const auto sent = ::send(socket_, out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) return gate_.write(true);
+    if (sent < 0) {
+      ::shutdown(socket_, SHUT_RDWR);
+      return gate_.read(true);
+    }
+    flushed_ += static_cast<std::size_t>(sent);
+    out_.erase(0, static_cast<std::size_t>(sent));
+  }
+  gate_.write(false);
+}
+
+// ---- receiving
+
+void connection::turn() noexcept {
+  const std::lock_guard lock(reading_);
+  {
+    const std::lock_guard inner(mutex_);
+    if (dead_) return;
+    if (gate_.writes()) flush();
+    if (borrowed_) return;
+  }
+  static_cast<void>(read());
+}
+
+// [reading_] Whether it goes on.
+bool connection::read() noexcept {
+  std::vector<request> answered;
+  std::string why;
+  bool alive = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (dead_) return false;
+    alive = take(answered, why);
+  }
+  for (auto& one : answered)
+    if (!muted_.load()) one.done(std::move(one.replies));
+  if (!alive) drop(failure(errc::unavailable, settings_.shown() + ": " + why), true);
+  return alive;
+}
+
+// [mutex_] What has arrived. false: this is the end.
+bool connection::take(std::vector<request>& answered, std::string& why) {
+  char room[16384];
+  for (;;) {
+    const auto got = ::recv(socket_, room, sizeof room, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return true;
+    if (got <= 0) {
+      why = got == 0 ? "the server closed the connection" : std::generic_category().message(errno);
+      return false;
+    }
+    in_.append(room, static_cast<std::size_t>(got));
+    std::size_t at = 0;
+    while (at < in_.size()) {
+      auto parsed = parse_reply(std::string_view(in_).substr(at));
+      if (parsed.is == meta_parse::outcome::partial) break;
+      if (parsed.is == meta_parse::outcome::malformed || under_way_.empty()) {
+        why = "it does not speak Memcached's protocol";
+        return false;
+      }
+      at += parsed.used;
+      auto& front = under_way_.front();
+      front.replies.push_back(std::move(parsed.reply));
+      if (front.replies.size() < front.count) continue;
+      answered.push_back(std::move(front));
+      under_way_.pop_front();
+    }
+    in_.erase(0, at);
+    if (static_cast<std::size_t>(got) < sizeof room) return true;
+  }
+}
+
+// ---- callers that read for themselves
+
+int connection::borrow() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (borrowed_ || dead_) return -1;
+  borrowed_ = busy_ = true;
+  gate_.read(false);
+  flush();  // it was about to be sent by somebody who has to be woken for it
+  return socket_;
+}
+
+bool connection::read_borrowed() noexcept {
+  const std::lock_guard lock(reading_);
+  return read();
+}
+
+backend::arrival connection::await_borrowed() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!dead_ && under_way_.empty()) return backend::arrival::nothing;
+  }
+  pollfd one{socket_, POLLIN, 0};
+  if (::poll(&one, 1, static_cast<int>(soon_enough.count())) <= 0) return backend::arrival::nothing;
+  return read_borrowed() ? backend::arrival::something : backend::arrival::the_end;
+}
+
+void connection::give_back(backend::loan_end as) noexcept {
+  bool call = false;
+  {
+    const std::lock_guard lock(mutex_);
+    borrowed_ = false;
+    if (dead_) return;
+    const bool later = as == backend::loan_end::back_soon || (as == backend::loan_end::quiet && under_way_.empty());
+    if (!later) return gate_.read(true);
+    call = !std::exchange(attending_, true);
+  }
+  if (call) attend();
+}
+
+void connection::attend() noexcept {
+  loop_.call_at(time_.now() + attendance, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    {
+      const std::lock_guard lock(self->mutex_);
+      if (self->dead_) return;
+      if (!std::exchange(self->busy_, false) && !self->borrowed_) {
+        self->attending_ = false;
+        return self->gate_.read(true);
+      }
+    }
+    self->attend();
+  });
+}
+
+// ---- deadlines and the end
+
+// [mutex_] One timer for all requests: the oldest one is answered first.
+void connection::watch_deadline() {
+  const auto due = under_way_.front().sent + settings_.timeout + milliseconds{1};
+  if (deadline_at_ <= due) return;
+  deadline_at_ = due;
+  loop_.call_at(due, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->deadline();
+  });
+}
+
+void connection::deadline() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    deadline_at_ = instant::max();
+    if (dead_ || under_way_.empty()) return;
+    if (time_.now() < under_way_.front().sent + settings_.timeout) return watch_deadline();
+  }
+  fail(failure(errc::unavailable,
+               settings_.shown() + ": no answer within " + std::to_string(settings_.timeout.count()) + " ms"));
+}
+
+void connection::fail(const failure& why) noexcept {
+  const auto self = shared_from_this();
+  const std::lock_guard lock(reading_);
+  drop(why, true);
+}
+
+void connection::close() noexcept {
+  muted_.store(true);
+  const auto self = shared_from_this();
+  const std::lock_guard lock(reading_);
+  drop(failure(errc::closed), false);
+}
+
+// [reading_]
+void connection::drop(const failure& why, bool tell) noexcept {
+  std::deque<request> unanswered;
+  std::size_t sent = 0;
+  subscription watch;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(dead_, true)) return;
+    unanswered = std::exchange(under_way_, {});
+    sent = flushed_;
+    watch = gate_.end();
+    ::shutdown(socket_, SHUT_RDWR);
+  }
+  loop_.post([watch = std::move(watch)] {});  // ended there: here, its callback might be waiting for us
+  if (!tell || muted_.load()) return;
+  for (auto& one : unanswered)
+    one.done(failure(one.begin < sent ? errc::indeterminate : errc::unavailable, why.message()));
+  owner_.down(*this, why);
+}
+
+}  // namespace interlock::inline v1::memcached_store

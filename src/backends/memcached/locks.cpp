@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include "backends/memcached/locks.hpp"
+
+#include "core/claim_book.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace interlock::inline v1::memcached_store {
+namespace {
+
+using word = meta_reply::word;
+
+constexpr int most_tries = 3;
+
+std::uint64_t wall_micros() {
+  using namespace std::chrono;
+  return static_cast<std::uint64_t>(duration_cast<microseconds>(system_clock::now().time_since_epoch()).count());
+}
+
+std::uint64_t counted(const meta_reply& said) {
+  std::uint64_t out = 0;
+  std::from_chars(said.data.data(), said.data.data() + said.data.size(), out);
+  return said.is == word::value ? out : 0;
+}
+
+failure refused(const meta_reply& said) {
+  const bool denied = said.data.find("unauth") != said.data.npos;
+  const bool room = said.data.starts_with("SERVER_ERROR");  // out of memory, mostly: nothing was stored
+  return failure(denied ? errc::denied
+                 : room ? errc::unavailable
+                        : errc::unsupported,
+                 "memcached says: " + said.data.substr(0, 200));
+}
+
+standing held(std::uint64_t token, std::uint32_t tokens) {
+  standing out;
+  out.is = standing::kind::held;
+  out.token = token;
+  out.tokens = tokens;
+  // Others may be waiting whom nobody can see: the lock is given back between any two of our callers, so that it does
+  // not stay in this process for ever.
+  out.behind = 1;
+  return out;
+}
+
+standing gone(bool evicted) {
+  standing out;
+  out.reason = evicted ? standing::cause::evicted : standing::cause::unknown;
+  return out;
+}
+
+// Somebody else has it, for so long at most.
+standing not_now(entry how, const meta_reply& seen) {
+  standing out;
+  out.is = how == entry::queue ? standing::kind::waiting : standing::kind::busy;
+  out.look_again_in = milliseconds(std::max<std::int64_t>(seen.left * 1000, 1));
+  return out;
+}
+
+std::uint32_t wanted(const claim& who) { return std::max<std::uint32_t>(who.tokens, 1); }
+
+}  // namespace
+
+locks::locks(std::shared_ptr<way> to, const time_source& time, claim_origin own)
+    : way_(std::move(to)), time_(time), own_(std::move(own)) {}
+
+record locks::record_of(const claim& who, const std::optional<known>& before) const {
+  record out;
+  out.secret = who.secret;
+  out.from = who.origin != nullptr ? *who.origin : own_;
+  out.since = static_cast<std::int64_t>(wall_micros() / 1000);
+  if (before) {
+    out.token = before->token;
+    out.since = before->since;
+  }
+  return out;
+}
+
+// ---- entering
+
+void locks::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
+  if (who.mode == lock_mode::shared || who.capacity != lock_capacity)
+    return done(failure(errc::unsupported, "memcached has exclusive locks only"));
+  if (buried(who.secret)) return done(gone(false));
+  create(who, how, here, std::move(done));
+}
+
+// Creates, reads what is there, and takes a token, in one flight. The token comes after the lock, so of two holders the
+// later one has the higher.
+void locks::create(const claim& who, entry how, inline_work here, completion<standing> done) {
+  const auto key = lock_key(who.name);
+  const auto mine = record_of(who, {});
+  auto commands = meta::create(key, write_record(mine), expiry_of(who.lease));
+  commands += meta::read(key);
+  commands += meta::count(token_key(who.name), wanted(who), wall_micros());
+  way_->send(commands, 3, here,
+             [self = shared_from_this(), who, how, since = mine.since,
+              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+               if (!got) return done(got.error());
+               const auto& [made, seen, token] = std::tie((*got)[0], (*got)[1], (*got)[2]);
+               if (made.is == word::error) return done(refused(made));
+               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               const bool ours = theirs && theirs->secret == who.secret;
+               if (ours && theirs->evicted) {
+                 self->forget(who.secret);
+                 return done(gone(true));
+               }
+               if (made.is == word::done || ours) {
+                 const auto before = ours && made.is != word::done ? self->recall(who.secret) : std::nullopt;
+                 known now{.is = known::state::held, .cas = made.is == word::done ? made.cas : seen.cas};
+                 now.tokens = wanted(who);
+                 now.token = counted(token) - (now.tokens - 1);
+                 now.since = since;
+                 if (before && before->is == known::state::held) {
+                   now.token = before->token;
+                   now.tokens = before->tokens;
+                 }
+                 if (counted(token) == 0) return done(refused(token));
+                 self->remember(who, now);
+                 return done(held(now.token, now.tokens));
+               }
+               if (how == entry::queue) self->remember(who, {.is = known::state::waiting});
+               done(not_now(how, seen));
+             });
+}
+
+// ---- looking
+
+void locks::look(const claim& who, inline_work here, completion<standing> done) {
+  const auto before = recall(who.secret);
+  if (before && before->is == known::state::waiting) return create(who, entry::queue, here, std::move(done));
+  if (before) return renew(who, before->cas, 1, here, std::move(done));
+  find_and_renew(who, 1, here, std::move(done));
+}
+
+// Written anew with a new end, if nobody has changed it; what is there instead comes in the same flight.
+void locks::renew(const claim& who, std::uint64_t cas, int tries, inline_work here, completion<standing> done) {
+  const auto key = lock_key(who.name);
+  const auto before = recall(who.secret);
+  auto commands = meta::replace(key, write_record(record_of(who, before)), expiry_of(who.lease), cas);
+  commands += meta::read(key);
+  const bool more = who.tokens > 1;
+  if (more) commands += meta::count(token_key(who.name), wanted(who), wall_micros());
+  way_->send(commands, more ? 3 : 2, here,
+             [self = shared_from_this(), who, before, tries, here, more,
+              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+               if (!got) return done(got.error());
+               const auto& written = (*got)[0];
+               if (written.is == word::error) return done(refused(written));
+               if (written.is == word::done) {
+                 auto now = before.value_or(known{});
+                 now.is = known::state::held;
+                 now.cas = written.cas;
+                 if (more) {
+                   now.tokens = wanted(who);
+                   now.token = counted((*got)[2]) - (now.tokens - 1);
+                 }
+                 self->remember(who, now);
+                 return done(held(now.token, now.token == 0 ? 0 : now.tokens));
+               }
+               const auto& seen = (*got)[1];
+               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               const bool ours = theirs && theirs->secret == who.secret;
+               if (ours && !theirs->evicted && tries < most_tries)  // the answer to an earlier one was lost
+                 return self->renew(who, seen.cas, tries + 1, here, std::move(done));
+               self->forget(who.secret);
+               done(gone(ours && theirs->evicted));
+             });
+}
+
+void locks::find_and_renew(const claim& who, int tries, inline_work here, completion<standing> done) {
+  way_->send(meta::read(lock_key(who.name)), 1, here,
+             [self = shared_from_this(), who, tries, here,
+              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+               if (!got) return done(got.error());
+               const auto& seen = got->front();
+               if (seen.is == word::error) return done(refused(seen));
+               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               if (!theirs || theirs->secret != who.secret) return done(gone(false));
+               if (theirs->evicted) return done(gone(true));
+               self->renew(who, seen.cas, tries + 1, here, std::move(done));
+             });
+}
+
+// ---- leaving
+
+void locks::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
+  const auto before = recall(who.secret);
+  if (how == finality::final) bury(who);
+  if (before && before->is == known::state::held) return remove(who, before->cas, 1, here, std::move(done));
+  const bool waited = before.has_value();
+  if (waited) forget(who.secret);
+  // What it asked last may have been granted, and the answer lost.
+  find_and_remove(who, 1, here, [waited, done = std::move(done)](result<departure> got) mutable {
+    if (got && *got == departure::gone && waited) return done(departure::left);
+    done(std::move(got));
+  });
+}
+
+void locks::remove(const claim& who, std::uint64_t cas, int tries, inline_work here, completion<departure> done) {
+  const auto key = lock_key(who.name);
+  way_->send(meta::remove(key, cas) + meta::read(key), 2, here,
+             [self = shared_from_this(), who, tries, here,
+              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+               if (!got) return done(got.error());
+               const auto& removed = (*got)[0];
+               const auto& seen = (*got)[1];
+               if (removed.is == word::error) return done(refused(removed));
+               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               const bool ours = removed.is == word::changed && theirs && theirs->secret == who.secret;
+               if (ours && tries < most_tries) return self->remove(who, seen.cas, tries + 1, here, std::move(done));
+               self->forget(who.secret);
+               done(removed.is == word::done ? departure::released : departure::gone);
+             });
+}
+
+void locks::find_and_remove(const claim& who, int tries, inline_work here, completion<departure> done) {
+  way_->send(meta::read(lock_key(who.name)), 1, here,
+             [self = shared_from_this(), who, tries, here,
+              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+               if (!got) return done(got.error());
+               const auto& seen = got->front();
+               if (seen.is == word::error) return done(refused(seen));
+               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               if (!theirs || theirs->secret != who.secret) return done(departure::gone);
+               self->remove(who, seen.cas, tries + 1, here, std::move(done));
+             });
+}
+
+// ---- onlookers
+
+void locks::show(const std::string& name, completion<survey_page> done) {
+  way_->send(meta::read(lock_key(name)), 1, inline_work::never,
+             [name, done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+               if (!got) return done(got.error());
+               const auto& seen = got->front();
+               if (seen.is == word::error) return done(refused(seen));
+               survey_page out;
+               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               if (!theirs) return done(std::move(out));
+               claim_info holder;
+               holder.id = public_id(theirs->secret);
+               if (theirs->token != 0) holder.token = fencing_token(theirs->token);
+               holder.host = theirs->from.host;
+               holder.program = theirs->from.program;
+               holder.purpose = theirs->from.purpose;
+               holder.pid = theirs->from.pid;
+               holder.age = milliseconds(
+                   std::max<std::int64_t>(static_cast<std::int64_t>(wall_micros() / 1000) - theirs->since, 0));
+               holder.lease_left = std::chrono::seconds(std::max<std::int64_t>(seen.left, 0));
+               lock_info one;
+               one.name = name;
+               one.holders.push_back(std::move(holder));
+               out.locks.push_back(std::move(one));
+               done(std::move(out));
+             });
+}
+
+void locks::evict(const std::string& name, const claim_id& who, bool force, completion<bool> done) {
+  const auto key = lock_key(name);
+  way_->send(meta::read(key), 1, inline_work::never,
+             [self = shared_from_this(), key, who, force,
+              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+               if (!got) return done(got.error());
+               const auto& seen = got->front();
+               if (seen.is == word::error) return done(refused(seen));
+               auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               if (!theirs || theirs->evicted || public_id(theirs->secret) != who) return done(false);
+               theirs->evicted = true;
+               const auto command =
+                   force ? meta::remove(key, seen.cas)
+                         : meta::replace(key, write_record(*theirs), std::max<std::int64_t>(seen.left, 1), seen.cas);
+               self->way_->send(command, 1, inline_work::never,
+                                [done = std::move(done)](const result<std::vector<meta_reply>>& ended) mutable {
+                                  if (!ended) return done(ended.error());
+                                  if (ended->front().is == word::error) return done(refused(ended->front()));
+                                  done(ended->front().is == word::done);
+                                });
+             });
+}
+
+// ---- what is remembered
+
+bool locks::buried(const claim_secret& who) {
+  const std::lock_guard lock(mutex_);
+  return graves_.contains(who);
+}
+
+void locks::bury(const claim& who) {
+  const auto now = time_.now();
+  const std::lock_guard lock(mutex_);
+  std::erase_if(graves_, [&](const auto& one) { return one.second < now; });
+  graves_[who.secret] = now + std::max(who.lease, core::tomb_time);
+}
+
+std::optional<locks::known> locks::recall(const claim_secret& who) {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(who);
+  if (found == known_.end()) return {};
+  return found->second;
+}
+
+void locks::remember(const claim& who, const known& what) {
+  const auto now = time_.now();
+  const std::lock_guard lock(mutex_);
+  auto& mine = known_[who.secret];
+  mine = what;
+  mine.ends = now + 2 * who.lease + std::chrono::minutes(1);
+  if (known_.size() < sweep_at_) return;
+  std::erase_if(known_, [&](const auto& one) { return one.second.ends < now; });
+  sweep_at_ = std::max<std::size_t>(1024, 2 * known_.size());
+}
+
+void locks::forget(const claim_secret& who) {
+  const std::lock_guard lock(mutex_);
+  known_.erase(who);
+}
+
+}  // namespace interlock::inline v1::memcached_store
