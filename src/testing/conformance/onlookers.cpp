@@ -131,6 +131,7 @@ TEST_P(onlookers, a_sequencer_is_exact_also_when_the_process_has_others_waiting)
 
 TEST_P(onlookers, a_sequencer_of_a_lost_grant_is_bad) {
   INTERLOCK_NEEDS(tokens);
+  INTERLOCK_NEEDS(survey);
   const auto locks = store->connect(), server = store->connect();
   const auto held = locks.acquire("orders/42");
   const auto sequencer = held.sequencer();
