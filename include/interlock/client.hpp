@@ -77,8 +77,8 @@ class client {
   bool evict(std::string_view name, claim_id who) const;
   /// Like evict, but the claim ends now: until the holder has noticed, only the fencing token protects.
   bool evict_by_force(std::string_view name, claim_id who) const;
-  /// Does that grant still stand? For servers handed a guard::sequencer() by a client of theirs. errc::unsupported where
-  /// the store does not tell who has which token.
+  /// Does that grant still stand? For servers handed a guard::sequencer() by a client of theirs. errc::unsupported
+  /// where the store does not tell who has which token.
   [[nodiscard]] bool check(std::string_view sequencer) const;
 
   /// Hand over now: waiting calls end with cancelled, holds are released and lost() fires with loss_reason::closed.
