@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <utility>
 
 namespace interlock::inline v1::redis_store {
@@ -122,23 +121,16 @@ void plain_layout::enter_bare(const claim& who, std::string_view key, entry how,
                               completion<standing> done) {
   if (buried(who.secret)) return done(standing{});
   const auto value = value_of(who.secret);
-  std::array<char, value.size() + 24> text;  // the value, and behind it the lease
-  std::memcpy(text.data(), value.data(), value.size());
-  auto* const lease = text.data() + value.size();
-  auto* const end = std::to_chars(lease, text.data() + text.size(), who.lease.count()).ptr;
-  packet out({"SET", key, view(value), "NX", "PX", {lease, end}}, key);
-  if (!cluster_ && here != inline_work::if_brief) {
-    auto& companion = work().companion;
-    companion.clear();
-    beside(companion, key, companion_letter);
-    out.joins(scripts_.bundle, {key, companion}, {text.data(), end});
-  }
-  way_.send(out, here, [this, who, how, done = std::move(done)](result<reply> got) mutable {
-    if (!got) return done(got.error());
-    if (!got->nil()) return done(held(0));
-    // Somebody has it: perhaps we ourselves, if the answer to an earlier enter was lost.
-    enter_by_script(who, wish_.key.key(who.name), how, inline_work::never, std::move(done));
-  });
+  std::array<char, 24> lease{};
+  const auto* const end = std::to_chars(lease.data(), lease.data() + lease.size(), who.lease.count()).ptr;
+  // In a bundle it would cost the server more: a command called by a script is no cheaper than one that is sent.
+  way_.send(packet({"SET", key, view(value), "NX", "PX", {lease.data(), end}}, key), here,
+            [this, who, how, done = std::move(done)](result<reply> got) mutable {
+              if (!got) return done(got.error());
+              if (!got->nil()) return done(held(0));
+              // Somebody has it: perhaps we ourselves, if the answer to an earlier enter was lost.
+              enter_by_script(who, wish_.key.key(who.name), how, inline_work::never, std::move(done));
+            });
 }
 
 void plain_layout::enter_by_script(const claim& who, std::string_view key, entry how, inline_work here,
