@@ -20,6 +20,9 @@
 #if INTERLOCK_WITH_SQLITE
 #include "backends/sqlite/sqlite_store.hpp"
 #endif
+#if INTERLOCK_WITH_ZOOKEEPER
+#include "backends/zookeeper/zookeeper_store.hpp"
+#endif
 
 #include <mutex>
 
@@ -57,6 +60,9 @@ void register_builtin_stores() {
 #endif
 #if INTERLOCK_WITH_SQLITE
     add("sqlite", sqlite_store::open_sqlite);
+#endif
+#if INTERLOCK_WITH_ZOOKEEPER
+    add("zk", zookeeper_store::open_zookeeper);
 #endif
   });
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "support/reserved_port.hpp"
+#include "support/server_process.hpp"
+#include "support/zookeeper_peek.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace interlock::test_support {
+
+struct zookeeper_options {
+  std::vector<std::string> config{};  ///< more lines of zoo.cfg; they win over ours
+  std::vector<std::string> java{};    ///< more words for java: "-Dzookeeper.x=y"
+};
+
+/// One ZooKeeper server with a folder and ports of its own, alone or a member of an ensemble. Ticks are 200 ms,
+/// sessions from 400 ms to ten minutes, containers are looked after every second.
+class zookeeper_server {
+ public:
+  /// It answers when this returns, about a second later.
+  explicit zookeeper_server(zookeeper_options options = {});
+
+  [[nodiscard]] int port() const noexcept { return port_.number(); }
+  /// `rest` as in "/chroot?object=rw".
+  [[nodiscard]] std::string url(const std::string& rest = {}) const { return url_at(port(), rest); }
+  /// The same through a proxy on this port.
+  [[nodiscard]] static std::string url_at(int port, const std::string& rest = {});
+  [[nodiscard]] zookeeper_peek connect() const { return zookeeper_peek(port()); }
+  /// Four letters: "mntr".
+  [[nodiscard]] std::string says(std::string_view word) const { return zookeeper_says(port(), word); }
+  /// "leader", "follower", "standalone", or empty while there is none.
+  [[nodiscard]] std::string mode() const;
+
+  void kill() { process_.kill(); }
+  void freeze() { process_.freeze(); }
+  void thaw() { process_.thaw(); }
+  void restart();  ///< with what it has on disk
+  [[nodiscard]] bool running() { return process_.running(); }
+
+ private:
+  friend class zookeeper_ensemble;
+  struct member {
+    int number = 0;
+    std::vector<std::string> all{};  ///< "server.1=..." of every member
+  };
+  zookeeper_server(zookeeper_options options, const member& of);
+  void start(const member& of);
+  void await_ready();
+
+  zookeeper_options options_;
+  reserved_port port_;
+  server_process process_;
+};
+
+/// Three servers that decide by majority.
+class zookeeper_ensemble {
+ public:
+  zookeeper_ensemble();
+
+  [[nodiscard]] std::string url(const std::string& rest = {}) const;
+  [[nodiscard]] std::vector<std::unique_ptr<zookeeper_server>>& servers() noexcept { return servers_; }
+  /// The one that leads now; waits for one.
+  [[nodiscard]] zookeeper_server& leader();
+  [[nodiscard]] zookeeper_server& follower();
+
+ private:
+  [[nodiscard]] zookeeper_server& find(const std::string& mode);
+  std::vector<reserved_port> ports_;  // for their talk among themselves
+  std::vector<std::unique_ptr<zookeeper_server>> servers_;
+};
+
+/// The path of a name's node, in the words of docs/backends/zookeeper.md.
+std::string zookeeper_path(const std::string& root, std::string_view name);
+/// Whether anybody holds it, and removing whoever does, behind everybody's back.
+bool somebody_holds(zookeeper_peek& through, const std::string& path);
+void remove_holders(zookeeper_peek& through, const std::string& path);
+
+}  // namespace interlock::test_support
