@@ -143,18 +143,6 @@ std::string etcd_server::control(const std::vector<std::string>& words) const {
   return out;
 }
 
-void etcd_server::empty() const {
-  control({"del", "", "--from-key"});
-  std::istringstream lines(control({"lease", "list"}));
-  for (std::string line; std::getline(lines, line);)
-    if (line.find(' ') == line.npos && !line.empty()) {
-      try {
-        control({"lease", "revoke", line});
-      } catch (const std::runtime_error&) {  // over by itself
-      }
-    }
-}
-
 std::size_t etcd_server::leader() const {
   const auto all = json::parse(control({"endpoint", "status", "-w", "json"}));
   for (const auto& one : all) {

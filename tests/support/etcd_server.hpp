@@ -37,8 +37,6 @@ class etcd_server {
   std::string control(const std::vector<std::string>& words) const;
   /// The arguments that lead etcdctl to these servers.
   [[nodiscard]] std::vector<std::string> control_arguments() const;
-  /// All keys and leases are gone.
-  void empty() const;
   /// Which member leads now.
   [[nodiscard]] std::size_t leader() const;
 

@@ -99,22 +99,6 @@ TEST(redis_outbox, a_bundle_ends_somewhere) {
   EXPECT_EQ(all_sent[3][2], "4");
 }
 
-TEST(redis_outbox, a_command_may_have_another_form_in_a_bundle) {
-  outbox out;
-  for (const auto* const key : {"k", "k2"}) {
-    packet one({"SET", key, "v", "NX"}, key);
-    one.joins(all, {key, "beside"}, "v and lease");
-    put(out, one);
-  }
-  EXPECT_EQ(sent(out),
-            (words{{"EVAL", "return {}", "4", "k", "beside", "k2", "beside", "v and lease", "v and lease"}}));
-  packet one({"SET", "k", "v", "NX"}, "k");
-  one.joins(all, {"k", "beside"}, "v and lease");
-  EXPECT_EQ(one.slot(), slot_of("k"));
-  put(out, one);
-  EXPECT_EQ(sent(out), (words{{"SET", "k", "v", "NX"}}));
-}
-
 }  // namespace
 }  // namespace interlock::inline v1::redis_store
 

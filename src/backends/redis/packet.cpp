@@ -117,16 +117,6 @@ packet& packet::joins(const script& all, std::size_t keys) {
   return *this;
 }
 
-packet& packet::joins(const script& all, std::initializer_list<std::string_view> keys, std::string_view argument) {
-  alone_ = text_.size();
-  for (const auto key : keys) append_argument(text_, key);
-  const auto keys_end = text_.size();
-  append_argument(text_, argument);
-  const std::string_view text(text_);
-  part_ = {&all, keys.size(), text.substr(alone_, keys_end - alone_), text.substr(keys_end)};
-  return *this;
-}
-
 packet::~packet() {
   if (spare().size() < spare_most && text_.capacity() <= spare_bytes) spare().push_back(std::move(text_));
 }

@@ -49,12 +49,10 @@ class packet {
   }
 
   /// It may be carried out together with others like it, in one call of `all`: that is given the keys of each, then the
-  /// one argument of each, and answers a list. Said last, of a script's call whose argument is the same here and there.
+  /// one argument of each, and answers a list. Said last, of a script's call with so many keys and one argument.
   packet& joins(const script& all, std::size_t keys);
-  /// The same where it is not, or of a command: these are its keys and its argument in the common call.
-  packet& joins(const script& all, std::initializer_list<std::string_view> keys, std::string_view argument);
 
-  [[nodiscard]] std::string_view bytes() const noexcept { return std::string_view(text_).substr(0, alone_); }
+  [[nodiscard]] std::string_view bytes() const noexcept { return text_; }
   [[nodiscard]] const script* called() const noexcept { return script_; }
   /// What of it goes into a bundle, if it may be in one.
   [[nodiscard]] const part_of_bundle& part() const noexcept { return part_; }
@@ -66,7 +64,6 @@ class packet {
 
  private:
   std::string text_;  // from a pool of this thread, so that building one allocates nothing after the first
-  std::size_t alone_ = std::string::npos;  // so much of it is the command, the rest its part of a bundle
   part_of_bundle part_;
   const script* script_ = nullptr;
   std::size_t first_key_ = 0;  // where it begins, as an argument; 0: the slot was said
