@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <set>
 
 /// Libraries that lock a majority of the same five servers. Time limits are for "never", not for "late".
 namespace interlock::interop {
@@ -114,13 +115,24 @@ TEST_P(quorum_peers, when_we_are_killed_they_get_it_after_our_lease_and_not_befo
 TEST_P(quorum_peers, their_late_release_does_not_take_it_from_us) {
   auto they = theirs("hold", 300ms);
   ASSERT_TRUE(they.after("held", 30s));
+  std::set<std::string> theirs_there;
+  for (std::size_t i = 0; i < nodes.size(); ++i) theirs_there.insert(nodes[i].command({"GET", "orders"}).text);
+  const auto ours_there = [&] {
+    std::size_t out = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto value = nodes[i].command({"GET", "orders"});
+      if (!value.nil() && !theirs_there.contains(value.text)) ++out;
+    }
+    return out;
+  };
   const client locks(nodes.url());
   const auto held = locks.acquire("orders", {.wait = 30s});
-  ASSERT_TRUE(test_support::eventually([&] { return nodes.having("orders") == nodes.size(); }));
+  const auto before = ours_there();  // a node where theirs ran out last may have refused us
+  ASSERT_GE(before, nodes.size() / 2 + 1);
   they.say("release");
   ASSERT_TRUE(they.line(30s));
   EXPECT_TRUE(held.valid());
-  EXPECT_EQ(nodes.having("orders"), nodes.size());
+  EXPECT_GE(ours_there(), before);
 }
 
 TEST_P(quorum_peers, whoever_of_us_is_frozen_past_its_lease_is_told_and_takes_nothing_from_them) {
