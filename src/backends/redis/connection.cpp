@@ -16,7 +16,7 @@ namespace interlock::inline v1::redis_store {
 namespace {
 
 constexpr std::size_t few = 4;                           // under way: one more may be written at once
-constexpr std::size_t good_deal = std::size_t{4} << 10;  // bytes: worth a packet of its own
+constexpr std::size_t good_deal = std::size_t{5} << 10;  // bytes: worth a packet of its own
 constexpr milliseconds unsent_most{2};                   // what a caller was to send is sent by the loop
 constexpr std::size_t read_size = std::size_t{64} << 10;
 constexpr milliseconds attendance{5};  // a socket that callers read themselves is looked after this often
