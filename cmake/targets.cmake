@@ -66,8 +66,6 @@ function(interlock_store store)
 
   string(TOUPPER "${store}" upper)
   set_property(GLOBAL APPEND PROPERTY INTERLOCK_STORES ${store})
-  set_property(GLOBAL APPEND PROPERTY INTERLOCK_STORE_SOURCES ${sources})
-  set_property(GLOBAL APPEND PROPERTY INTERLOCK_STORE_LIBRARIES ${arg_LIBRARY})
   set_property(GLOBAL APPEND PROPERTY INTERLOCK_STORE_DEFINITIONS INTERLOCK_WITH_${upper}=1)
   if(arg_ARCHIVE)
     set_property(GLOBAL APPEND PROPERTY INTERLOCK_EMBEDDED_STORES ${store})

@@ -3,7 +3,7 @@
 
 #include "backends/memcached/dial.hpp"
 #include "backends/memcached/meta.hpp"
-#include "backends/sql/gate.hpp"
+#include "net/gate.hpp"
 
 #include <atomic>
 #include <deque>
@@ -79,7 +79,7 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   std::mutex mutex_;  // everything below
   const int socket_;
-  sql::gate gate_;
+  net::gate gate_;
   bool dead_ = false;
   std::deque<request> under_way_;
   std::string out_, in_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "backends/memcached/dial.hpp"
 
-#include "engine/thread.hpp"
-
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,9 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
-#include <mutex>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace interlock::inline v1::memcached_store {
@@ -178,41 +174,10 @@ class attempt {
 
 }  // namespace
 
-/// Outlives whoever sent it.
-struct dial::errand {
-  std::atomic<bool> cancelled{false};
-  std::mutex mutex;
-  reactor* loop = nullptr;  // unset: nobody waits any more
-  handler done;
-};
-
 void dial::start(const memcached_settings& to, reactor& loop, handler done) {
-  errand_ = std::make_shared<errand>();
-  errand_->loop = &loop;
-  errand_->done = std::move(done);
-  runtime::start_thread("interlock-dial", [sent = errand_, to] {
-    auto made = std::make_unique<result<established>>(attempt(to, sent->cancelled).make());
-    const std::lock_guard lock(sent->mutex);
-    if (sent->loop == nullptr) return;
-    sent->loop->post([sent, made = std::move(made)] {
-      handler call;
-      {
-        const std::lock_guard again(sent->mutex);
-        if (sent->loop == nullptr) return;
-        call = std::move(sent->done);
-        sent->loop = nullptr;
-      }
-      call(std::move(*made));
-    });
-  }).detach();
-}
-
-void dial::cancel() noexcept {
-  if (!errand_) return;
-  errand_->cancelled.store(true);
-  const std::lock_guard lock(errand_->mutex);
-  errand_->loop = nullptr;
-  errand_->done = {};
+  away_.start(
+      "interlock-dial", loop, [to](const std::atomic<bool>& cancelled) { return attempt(to, cancelled).make(); },
+      std::move(done));
 }
 
 }  // namespace interlock::inline v1::memcached_store

@@ -3,6 +3,8 @@
 
 #include "backends/memcached/settings.hpp"
 
+#include "net/away.hpp"
+
 #include <map>
 #include <memory>
 #include <string>
@@ -25,11 +27,10 @@ class dial {
   using handler = unique_function<void(result<established>)>;
   /// `done` is called on the loop, unless cancelled.
   void start(const memcached_settings& to, reactor& loop, handler done);
-  void cancel() noexcept;
+  void cancel() noexcept { away_.cancel(); }
 
  private:
-  struct errand;
-  std::shared_ptr<errand> errand_;
+  net::away<result<established>> away_;
 };
 
 }  // namespace interlock::inline v1::memcached_store

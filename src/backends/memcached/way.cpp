@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "backends/memcached/way.hpp"
 
-#include <algorithm>
+#include "net/reconnect_pause.hpp"
+
 #include <utility>
 
 namespace interlock::inline v1::memcached_store {
-namespace {
-
-constexpr milliseconds first_pause{10};
-constexpr milliseconds longest_pause{1'000};
-
-}  // namespace
 
 way::way(const backend_environment& environment, memcached_settings settings)
     : loop_(environment.loop), time_(environment.time), events_(environment.events), settings_(std::move(settings)) {}
@@ -69,9 +64,7 @@ void way::connect_later() noexcept {
   milliseconds pause{};
   {
     const std::lock_guard lock(mutex_);
-    const auto base = std::min(first_pause * (1 << std::min(attempts_, 7U)), longest_pause);
-    ++attempts_;
-    pause = std::chrono::duration_cast<milliseconds>(base * (0.5 + random_.fraction()));
+    pause = net::reconnect_pause(attempts_++, random_.fraction());
   }
   loop_.call_at(time_.now() + pause, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->connect();
@@ -95,23 +88,6 @@ void way::send(std::string_view commands, std::size_t count, inline_work here, r
 
 void way::flush() noexcept {
   if (const auto to = current()) to->flush_left();
-}
-
-int way::borrow_news() noexcept {
-  if (is_lent_.exchange(true, std::memory_order_acquire)) return -1;
-  lent_ = current();
-  const int fd = lent_ ? lent_->borrow() : -1;
-  if (fd < 0) {
-    lent_ = nullptr;
-    is_lent_.store(false, std::memory_order_release);
-  }
-  return fd;
-}
-
-void way::return_news(backend::loan_end as) noexcept {
-  lent_->give_back(as);
-  lent_ = nullptr;
-  is_lent_.store(false, std::memory_order_release);
 }
 
 void way::close() noexcept {

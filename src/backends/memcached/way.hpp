@@ -3,8 +3,8 @@
 
 #include "backends/memcached/connection.hpp"
 #include "core/random.hpp"
+#include "net/loan.hpp"
 
-#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -30,10 +30,12 @@ class way final : public connection::owner, public std::enable_shared_from_this<
   void close() noexcept;
 
   void flush() noexcept;
-  [[nodiscard]] int borrow_news() noexcept;
-  [[nodiscard]] bool read_news() noexcept { return lent_->read_borrowed(); }
-  [[nodiscard]] backend::arrival await_news() noexcept { return lent_->await_borrowed(); }
-  void return_news(backend::loan_end as) noexcept;
+  [[nodiscard]] int borrow_news() noexcept {
+    return loan_.begin([this] { return current(); });
+  }
+  [[nodiscard]] bool read_news() noexcept { return loan_->read_borrowed(); }
+  [[nodiscard]] backend::arrival await_news() noexcept { return loan_->await_borrowed(); }
+  void return_news(backend::loan_end as) noexcept { loan_.end(as); }
 
  private:
   using pointer = std::shared_ptr<connection>;
@@ -49,8 +51,7 @@ class way final : public connection::owner, public std::enable_shared_from_this<
   backend_events& events_;
   const memcached_settings settings_;
 
-  std::atomic<bool> is_lent_{false};
-  pointer lent_;
+  net::loan<connection> loan_;
 
   mutable std::mutex mutex_;  // everything below
   std::condition_variable first_;

@@ -4,7 +4,7 @@
 #include "backends/postgres/dial.hpp"
 #include "backends/postgres/errand.hpp"
 #include "backends/postgres/wire.hpp"
-#include "backends/sql/gate.hpp"
+#include "net/gate.hpp"
 
 #include <interlock/backend.hpp>
 
@@ -86,7 +86,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::mutex mutex_;  // everything below
   pg_handle with_;
   int socket_ = -1;  // our own descriptor of it: libpq closes its one when it sees the end
-  sql::gate gate_;
+  net::gate gate_;
   bool dead_ = false;
   std::deque<parcel> waiting_;
   std::optional<flight> under_way_;

@@ -5,11 +5,8 @@
 #include "backends/postgres/talk.hpp"
 #include "backends/postgres/wire.hpp"
 
-#include "engine/thread.hpp"
-
 #include <cstdlib>
 #include <exception>
-#include <thread>
 #include <utility>
 
 namespace interlock::inline v1::postgres_store {
@@ -155,41 +152,11 @@ std::string weak_points(const server_facts& found) {
   return {};
 }
 
-/// Outlives whoever sent it.
-struct dial::errand {
-  std::atomic<bool> cancelled{false};
-  std::mutex mutex;
-  reactor* loop = nullptr;  // unset: nobody waits any more
-  handler done;
-};
-
 void dial::start(dial_plan plan, reactor& loop, handler done) {
-  errand_ = std::make_shared<errand>();
-  errand_->loop = &loop;
-  errand_->done = std::move(done);
-  runtime::start_thread("interlock-dial", [to = errand_, plan = std::move(plan)] {
-    auto made = std::make_unique<result<established>>(establish(plan, to->cancelled));
-    const std::lock_guard lock(to->mutex);
-    if (to->loop == nullptr) return;
-    to->loop->post([to, made = std::move(made)] {
-      handler call;
-      {
-        const std::lock_guard again(to->mutex);
-        if (to->loop == nullptr) return;
-        call = std::move(to->done);
-        to->loop = nullptr;
-      }
-      call(std::move(*made));
-    });
-  }).detach();
-}
-
-void dial::cancel() noexcept {
-  if (!errand_) return;
-  errand_->cancelled.store(true);
-  const std::lock_guard lock(errand_->mutex);
-  errand_->loop = nullptr;
-  errand_->done = {};
+  away_.start(
+      "interlock-dial", loop,
+      [plan = std::move(plan)](const std::atomic<bool>& cancelled) { return establish(plan, cancelled); },
+      std::move(done));
 }
 
 }  // namespace interlock::inline v1::postgres_store

@@ -4,6 +4,8 @@
 #include "backends/postgres/handle.hpp"
 #include "backends/postgres/settings.hpp"
 
+#include "net/away.hpp"
+
 #include <interlock/backend.hpp>
 
 #include <atomic>
@@ -46,11 +48,10 @@ class dial {
   using handler = unique_function<void(result<established>)>;
   /// `done` is called on the loop, unless cancelled.
   void start(dial_plan plan, reactor& loop, handler done);
-  void cancel() noexcept;
+  void cancel() noexcept { away_.cancel(); }
 
  private:
-  struct errand;
-  std::shared_ptr<errand> errand_;
+  net::away<result<established>> away_;
 };
 
 /// Names of the prepared statements.

@@ -3,6 +3,7 @@
 
 #include "backends/postgres/connection.hpp"
 #include "core/random.hpp"
+#include "net/loan.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -30,10 +31,12 @@ class way final : public connection::owner, public std::enable_shared_from_this<
   void close() noexcept;
 
   void flush() noexcept;
-  [[nodiscard]] int borrow_news() noexcept;
-  [[nodiscard]] bool read_news() noexcept { return lent_->read_borrowed(); }
-  [[nodiscard]] backend::arrival await_news() noexcept { return lent_->await_borrowed(); }
-  void return_news(backend::loan_end as) noexcept;
+  [[nodiscard]] int borrow_news() noexcept {
+    return loan_.begin([this] { return current(); });
+  }
+  [[nodiscard]] bool read_news() noexcept { return loan_->read_borrowed(); }
+  [[nodiscard]] backend::arrival await_news() noexcept { return loan_->await_borrowed(); }
+  void return_news(backend::loan_end as) noexcept { loan_.end(as); }
 
  private:
   using pointer = std::shared_ptr<connection>;
@@ -53,8 +56,7 @@ class way final : public connection::owner, public std::enable_shared_from_this<
   const std::function<void(std::string_view)> notified_;
   std::atomic<bool> strict_{false};
 
-  std::atomic<bool> is_lent_{false};
-  pointer lent_;
+  net::loan<connection> loan_;
 
   mutable std::mutex mutex_;  // everything below
   std::condition_variable first_;

@@ -3,6 +3,8 @@
 
 #include "backends/redis/server_error.hpp"
 
+#include "net/reconnect_pause.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +15,6 @@ constexpr std::string_view asking = "*1\r\n$6\r\nASKING\r\n";
 constexpr unsigned most_hops = 5;
 constexpr milliseconds refresh_pause{100};
 constexpr milliseconds first_pause{20};
-constexpr milliseconds longest_pause{1'000};
 constexpr std::size_t most_waiting = 10'000;
 
 std::pair<std::string, std::uint16_t> key_of(const endpoint& where) { return {where.host, where.port}; }
@@ -122,9 +123,7 @@ void cluster_courier::connect_later(const endpoint& where) noexcept {
     const std::lock_guard lock(mutex_);
     auto& at = nodes_[key_of(where)];
     if (std::exchange(at.retrying, true)) return;
-    const auto base = std::min(first_pause * (1 << std::min(at.attempts, 6U)), longest_pause);
-    ++at.attempts;
-    pause = std::chrono::duration_cast<milliseconds>(base * (0.5 + random_.fraction()));
+    pause = net::reconnect_pause(at.attempts++, random_.fraction(), first_pause);
   }
   loop_.call_at(time_.now() + pause, [weak = weak_from_this(), where] {
     const auto self = weak.lock();

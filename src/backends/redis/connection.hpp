@@ -3,8 +3,9 @@
 
 #include "backends/redis/courier.hpp"
 #include "backends/redis/outbox.hpp"
-#include "backends/redis/resolve.hpp"
 #include "backends/redis/stream.hpp"
+
+#include "net/name_lookup.hpp"
 
 #include <interlock/backend.hpp>
 
@@ -168,7 +169,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   owner& owner_;
 
   std::recursive_mutex reading_;  // one reader at a time, taken before mutex_; held while the owner or a handler runs
-  name_lookup lookup_;
+  net::name_lookup lookup_;
   std::vector<std::string> addresses_;  // to be tried
   std::size_t next_address_ = 0;
   std::string last_wrong_;  // why the last one failed

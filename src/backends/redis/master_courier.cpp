@@ -3,14 +3,12 @@
 
 #include "backends/redis/server_error.hpp"
 
-#include <algorithm>
+#include "net/reconnect_pause.hpp"
+
 #include <utility>
 
 namespace interlock::inline v1::redis_store {
 namespace {
-
-constexpr milliseconds first_pause{10};
-constexpr milliseconds longest_pause{1'000};
 
 failure not_connected(const endpoint& where) {
   return failure(errc::unavailable, "redis " + where.shown() + ": not connected");
@@ -146,9 +144,7 @@ void master_courier::connect_later() noexcept {
   milliseconds pause{};
   {
     const std::lock_guard lock(mutex_);
-    const auto base = std::min(first_pause * (1 << std::min(attempts_, 7U)), longest_pause);
-    ++attempts_;
-    pause = std::chrono::duration_cast<milliseconds>(base * (0.5 + random_.fraction()));
+    pause = net::reconnect_pause(attempts_++, random_.fraction());
   }
   loop_.call_at(time_.now() + pause, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->connect();
@@ -221,25 +217,7 @@ void master_courier::flush() noexcept {
 }
 
 int master_courier::borrow_news() noexcept {
-  if (is_lent_.exchange(true, std::memory_order_acquire)) return -1;
-  lent_ = current();
-  const int fd = lent_ ? lent_->borrow() : -1;
-  if (fd < 0) end_loan();
-  return fd;
-}
-
-bool master_courier::read_news() noexcept { return lent_->read_borrowed(); }
-
-backend::arrival master_courier::await_news() noexcept { return lent_->await_borrowed(); }
-
-void master_courier::return_news(backend::loan_end as) noexcept {
-  lent_->give_back(as);
-  end_loan();
-}
-
-void master_courier::end_loan() noexcept {
-  lent_ = nullptr;
-  is_lent_.store(false, std::memory_order_release);
+  return loan_.begin([this] { return current(); });
 }
 
 void master_courier::close() noexcept {

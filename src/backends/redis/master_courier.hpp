@@ -8,6 +8,7 @@
 #include "backends/redis/subscriptions.hpp"
 
 #include "core/random.hpp"
+#include "net/loan.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -31,7 +32,7 @@ class master_courier final : public courier,
   /// Why the last attempt to connect failed; nothing once one did not.
   [[nodiscard]] std::optional<failure> trouble() const;
   /// For the borrower, while there is one: what it was lent.
-  [[nodiscard]] const std::shared_ptr<connection>& lent() const noexcept { return lent_; }
+  [[nodiscard]] const std::shared_ptr<connection>& lent() const noexcept { return loan_.lent(); }
 
   // courier
   result<void> open() override;
@@ -46,9 +47,9 @@ class master_courier final : public courier,
   [[nodiscard]] server_facts facts() const override;
   void flush() noexcept override;
   [[nodiscard]] int borrow_news() noexcept override;
-  [[nodiscard]] bool read_news() noexcept override;
-  [[nodiscard]] backend::arrival await_news() noexcept override;
-  void return_news(backend::loan_end as) noexcept override;
+  [[nodiscard]] bool read_news() noexcept override { return loan_->read_borrowed(); }
+  [[nodiscard]] backend::arrival await_news() noexcept override { return loan_->await_borrowed(); }
+  void return_news(backend::loan_end as) noexcept override { loan_.end(as); }
   void close() noexcept override;
 
   // connection::owner
@@ -65,7 +66,6 @@ class master_courier final : public courier,
   void connect_later() noexcept;
   void attempt_over(const failure& why) noexcept;
   void listen(connection& on);
-  void end_loan() noexcept;
   [[nodiscard]] pointer current() const;
   [[nodiscard]] pointer ears() const;
 
@@ -75,8 +75,7 @@ class master_courier final : public courier,
   const connection_settings settings_;
   std::unique_ptr<locator> locator_;
   std::atomic<layout*> layout_{nullptr};
-  std::atomic<bool> is_lent_{false};
-  pointer lent_;  // the borrower's, while there is one
+  net::loan<connection> loan_;
 
   mutable std::mutex mutex_;  // everything below
   std::condition_variable first_;

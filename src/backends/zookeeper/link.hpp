@@ -2,7 +2,8 @@
 #pragma once
 
 #include "backends/zookeeper/jute.hpp"
-#include "backends/zookeeper/lookup.hpp"
+
+#include "net/name_lookup.hpp"
 
 #include <interlock/backend.hpp>
 
@@ -134,7 +135,7 @@ class link final : public std::enable_shared_from_this<link> {
   std::string greeting_;
 
   std::recursive_mutex reading_;  // one reader at a time, taken before any other; held while the owner runs
-  name_lookup lookup_;
+  net::name_lookup lookup_;
   std::vector<std::string> addresses_;
   std::size_t next_address_ = 0;
   std::string last_wrong_;

@@ -3,6 +3,8 @@
 
 #include "backends/zookeeper/requests.hpp"
 
+#include "net/reconnect_pause.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -11,7 +13,6 @@ namespace interlock::inline v1::zookeeper_store {
 namespace {
 
 constexpr milliseconds first_pause{20};
-constexpr milliseconds longest_pause{1'000};
 constexpr milliseconds least_silence{500};
 
 }  // namespace
@@ -109,8 +110,7 @@ void session::ended(link& which, const failure& why) noexcept {
     const auto servers = static_cast<unsigned>(settings_.servers.size());
     all_tried = failures_ > 0 && (failures_ % servers == 0 || denied_);
     if (failures_ >= servers) {
-      const auto base = std::min(first_pause * (1 << std::min(failures_ / servers, 6U)), longest_pause);
-      pause = std::chrono::duration_cast<milliseconds>(base * (0.5 + random_.fraction()));
+      pause = net::reconnect_pause(failures_ / servers, random_.fraction(), first_pause);
     }
   }
   if (was_up) owner_.adrift(*this);

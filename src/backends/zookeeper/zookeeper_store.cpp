@@ -3,6 +3,8 @@
 
 #include "backends/zookeeper/claims.hpp"
 
+#include "net/loan.hpp"
+
 #include <atomic>
 #include <utility>
 
@@ -39,30 +41,17 @@ class store final : public backend {
   void flush() noexcept override { claims_->flush(); }
 
   int borrow_news(awaited) noexcept override {
-    if (is_lent_.exchange(true, std::memory_order_acquire)) return -1;
-    lent_ = claims_->only_link();
-    const int fd = lent_ ? lent_->borrow() : -1;
-    if (fd < 0) end_loan();
-    return fd;
+    return loan_.begin([this] { return claims_->only_link(); });
   }
-  bool read_news() noexcept override { return lent_->read_borrowed(); }
-  arrival await_news() noexcept override { return lent_->await_borrowed(); }
-  void return_news(loan_end as) noexcept override {
-    lent_->give_back(as);
-    end_loan();
-  }
+  bool read_news() noexcept override { return loan_->read_borrowed(); }
+  arrival await_news() noexcept override { return loan_->await_borrowed(); }
+  void return_news(loan_end as) noexcept override { loan_.end(as); }
   void close() noexcept override { claims_->close(); }
 
  private:
-  void end_loan() noexcept {
-    lent_ = nullptr;
-    is_lent_.store(false, std::memory_order_release);
-  }
-
   const std::shared_ptr<claims> claims_;
   const store_traits traits_;
-  std::atomic<bool> is_lent_{false};
-  std::shared_ptr<link> lent_;  // the borrower's, while there is one
+  net::loan<link> loan_;
 };
 
 store_traits traits_of(const zookeeper_settings& settings, milliseconds longest_lease) {

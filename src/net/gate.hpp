@@ -9,7 +9,7 @@
 #include <functional>
 #include <utility>
 
-namespace interlock::inline v1::sql {
+namespace interlock::inline v1::net {
 
 /// An epoll instance with one socket in it, watched by the loop for good: it can be shut, and opened for writing too,
 /// without telling the loop. Not locked.
@@ -53,4 +53,4 @@ class gate {
   subscription watch_;
 };
 
-}  // namespace interlock::inline v1::sql
+}  // namespace interlock::inline v1::net
