@@ -3,9 +3,10 @@
 
 #include "support/clocked_postgres.hpp"
 
+#include "backends/postgres/asker.hpp"
 #include "backends/postgres/news.hpp"
 #include "backends/postgres/objects.hpp"
-#include "backends/postgres/survey.hpp"
+#include "backends/postgres/postgres_store.hpp"
 #include "backends/postgres/survey.sql.hpp"
 
 #include <stdexcept>
@@ -105,10 +106,11 @@ void clocked_postgres::survey(const survey_query& what, completion<survey_page> 
     lengths.push_back(static_cast<int>(one.size()));
     formats.push_back(1);
   }
-  const pg_rows rows(PQexecPrepared(with_.get(), "survey", static_cast<int>(values.size()), values.data(),
-                                    lengths.data(), formats.data(), 1));
-  if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
-  errand->read(rows.get());
+  pg_rows got(PQexecPrepared(with_.get(), "survey", static_cast<int>(values.size()), values.data(), lengths.data(),
+                             formats.data(), 1));
+  if (PQresultStatus(got.get()) != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
+  const result_rows rows(std::move(got));
+  errand->read(&rows);
 }
 
 void clocked_postgres::evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/postgres/dial.hpp"
 
+#include "backends/postgres/asker.hpp"
 #include "backends/postgres/survey.sql.hpp"
 #include "backends/postgres/talk.hpp"
 #include "backends/postgres/wire.hpp"
@@ -94,7 +95,8 @@ result<void> have_tables(talk& to, const postgres_settings& settings) {
   if (*version == 0) {
     const std::string remedy = "; have an administrator run: interlock schema postgres | psql";
     if (!settings.may_create)
-      return failure(errc::unavailable, "there are no lock tables in schema " + quoted(settings.names.schema) + remedy);
+      return failure(errc::unavailable,
+                     "there are no lock tables in schema " + sql::quoted(settings.names.schema) + remedy);
     // One transaction; whoever does the same at the same time comes after us and finds all of it done.
     const auto made = to.say("select pg_advisory_xact_lock(7883959205594428265);" + schema_text(settings.names));
     if (!made && (to.state() == "42501" || to.state() == "3F000"))
@@ -115,30 +117,7 @@ result<void> prepare(talk& to, const object_names& names) {
   if (auto done = to.prepare(survey_statement, filled_in(embedded::postgres_survey_sql, names), {bytea, bytea, int8});
       !done)
     return done;
-  return to.prepare(tidy_statement, filled_in("select {schema}.{table_tidy}()", names), {});
-}
-
-result<established> establish(const dial_plan& plan, const std::atomic<bool>& cancelled) {
-  auto made = begin(plan.settings);
-  if (!made) return made.error();
-  talk to(made->get(), boot_clock::now() + plan.settings.connect_timeout, cancelled);
-  if (auto up = to.connect(); !up) return up.error();
-  auto facts = introduce(to, plan.settings);
-  if (!facts) return facts.error();
-  // Poolers make these numbers up for their clients.
-  if (PQbackendPID(made->get()) != facts->pid && !plan.settings.sticky_pooler)
-    return failure(
-        errc::unsupported,
-        "there is a pooler in between: connect to the server itself, or, if the pooler leaves each client its "
-        "session for as long as it is connected, say pooler=session");
-  if (const auto weak = weak_points(*facts); plan.was_strict && !weak.empty())
-    return failure(errc::unavailable, "this server promises less than the one before: " + weak);
-  end_forerunner(to, plan.before, *facts);
-  if (auto there = have_tables(to, plan.settings); !there) return there.error();
-  if (auto ready = prepare(to, plan.settings.names); !ready) return ready.error();
-  if (!plan.channel.empty())
-    if (auto listens = to.say("listen " + quoted(plan.channel)); !listens) return listens.error();
-  return established{std::move(*made), std::move(*facts)};
+  return to.prepare(tidy_statement, filled_in("select {schema}.{table_tidy}()::integer::text", names), {});
 }
 
 }  // namespace
@@ -152,11 +131,35 @@ std::string weak_points(const server_facts& found) {
   return {};
 }
 
-void dial::start(dial_plan plan, reactor& loop, handler done) {
-  away_.start(
-      "interlock-dial", loop,
-      [plan = std::move(plan)](const std::atomic<bool>& cancelled) { return establish(plan, cancelled); },
-      std::move(done));
+server_facts postgres_dial::facts() const {
+  const std::lock_guard lock(mutex_);
+  return facts_;
+}
+
+result<sql::dialler::made> postgres_dial::dial(const std::atomic<bool>& cancelled) {
+  auto begun = begin(settings_);
+  if (!begun) return begun.error();
+  talk to(begun->get(), boot_clock::now() + settings_.connect_timeout, cancelled);
+  if (auto up = to.connect(); !up) return up.error();
+  auto found = introduce(to, settings_);
+  if (!found) return found.error();
+  // Poolers make these numbers up for their clients.
+  if (PQbackendPID(begun->get()) != found->pid && !settings_.sticky_pooler)
+    return failure(
+        errc::unsupported,
+        "there is a pooler in between: connect to the server itself, or, if the pooler leaves each client its "
+        "session for as long as it is connected, say pooler=session");
+  if (const auto weak = weak_points(*found); strict_.load() && !weak.empty())
+    return failure(errc::unavailable, "this server promises less than the one before: " + weak);
+  end_forerunner(to, facts(), *found);
+  if (auto there = have_tables(to, settings_); !there) return there.error();
+  if (auto ready = prepare(to, settings_.names); !ready) return ready.error();
+  if (!channel_.empty())
+    if (auto listens = to.say("listen " + sql::quoted(channel_)); !listens) return listens.error();
+  const auto run = found->run;
+  const std::lock_guard lock(mutex_);
+  facts_ = std::move(*found);
+  return made{std::make_unique<asker>(std::move(*begun), channel_, origin_), run};
 }
 
 }  // namespace interlock::inline v1::postgres_store

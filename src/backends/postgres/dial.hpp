@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "backends/postgres/handle.hpp"
 #include "backends/postgres/settings.hpp"
-
-#include "net/away.hpp"
+#include "backends/sql/way.hpp"
 
 #include <interlock/backend.hpp>
 
@@ -28,30 +26,25 @@ struct server_facts {
 /// Not strict: why. Empty: nothing against it.
 std::string weak_points(const server_facts& found);
 
-struct established {
-  pg_handle connection{};
-  server_facts facts{};
-};
-
-/// What a new connection is to be made ready for.
-struct dial_plan {
-  postgres_settings settings{};
-  std::string channel{};    ///< to listen to; empty: none
-  server_facts before{};    ///< of the connection that broke; its process is ended first, see docs/backends/postgres.md
-  bool was_strict = false;  ///< it must still be
-};
-
-/// Makes connections, on a thread of its own: name lookup inside libpq cannot be told to wait elsewhere. Up to the
-/// point where statements are prepared, so that what follows is one message each.
-class dial {
+/// Makes sessions up to the point where statements are prepared.
+class postgres_dial final : public sql::dialler {
  public:
-  using handler = unique_function<void(result<established>)>;
-  /// `done` is called on the loop, unless cancelled.
-  void start(dial_plan plan, reactor& loop, handler done);
-  void cancel() noexcept { away_.cancel(); }
+  /// `channel`: to listen to; empty: none. `origin`: of claims that do not name one.
+  postgres_dial(postgres_settings settings, std::string channel, std::string origin)
+      : settings_(std::move(settings)), channel_(std::move(channel)), origin_(std::move(origin)) {}
+
+  result<made> dial(const std::atomic<bool>& cancelled) override;
+  /// From now on a server that promises less is not connected to.
+  void insist_on_strict() noexcept { strict_.store(true); }
+  [[nodiscard]] server_facts facts() const;
 
  private:
-  net::away<result<established>> away_;
+  const postgres_settings settings_;
+  const std::string channel_, origin_;
+  std::atomic<bool> strict_{false};
+
+  mutable std::mutex mutex_;
+  server_facts facts_;  // of the last session; its process is ended first, see docs/backends/postgres.md
 };
 
 /// Names of the prepared statements.

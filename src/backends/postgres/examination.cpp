@@ -15,10 +15,10 @@ using verdict = store_check::verdict;
 
 /// The one row of examine.sql.
 struct findings {
-  const PGresult* row;
-  [[nodiscard]] std::string text(int column) const { return PQgetvalue(row, 0, column); }
-  [[nodiscard]] double number(int column) const { return std::atof(PQgetvalue(row, 0, column)); }
-  [[nodiscard]] bool yes(int column) const { return text(column) == "t"; }
+  const sql::rows* row;
+  [[nodiscard]] std::string text(std::size_t column) const { return std::string(row->field(0, column)); }
+  [[nodiscard]] double number(std::size_t column) const { return std::atof(text(column).c_str()); }
+  [[nodiscard]] bool yes(std::size_t column) const { return text(column) == "t"; }
 };
 
 void check_durability(const findings& found, std::vector<store_check>& out) {
@@ -83,20 +83,20 @@ void check_room(const findings& found, std::vector<store_check>& out) {
 
 }  // namespace
 
-std::shared_ptr<errand> examination_errand(const object_names& names, completion<std::vector<store_check>> done) {
-  auto out = std::make_shared<errand>(nullptr, std::vector<std::string>{},
-                                      [done = std::move(done)](const result<const PGresult*>& got) mutable {
-                                        if (!got) return done(got.error());
-                                        const findings found{*got};
-                                        std::vector<store_check> all;
-                                        all.push_back({verdict::ok, "server", "PostgreSQL " + found.text(0), {}});
-                                        check_durability(found, all);
-                                        check_standbys(found, all);
-                                        check_clock(found, all);
-                                        check_way(found, all);
-                                        check_room(found, all);
-                                        done(std::move(all));
-                                      });
+std::shared_ptr<sql::errand> examination_errand(const object_names& names, completion<std::vector<store_check>> done) {
+  auto out = std::make_shared<sql::errand>(nullptr, std::vector<std::string>{},
+                                           [done = std::move(done)](const result<const sql::rows*>& got) mutable {
+                                             if (!got) return done(got.error());
+                                             const findings found{*got};
+                                             std::vector<store_check> all;
+                                             all.push_back({verdict::ok, "server", "PostgreSQL " + found.text(0), {}});
+                                             check_durability(found, all);
+                                             check_standbys(found, all);
+                                             check_clock(found, all);
+                                             check_way(found, all);
+                                             check_room(found, all);
+                                             done(std::move(all));
+                                           });
   out->text = filled_in(embedded::postgres_examine_sql, names);
   return out;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "backends/postgres/errand.hpp"
 #include "backends/postgres/objects.hpp"
+#include "backends/sql/errand.hpp"
 
 #include <interlock/backend.hpp>
 
@@ -11,6 +11,6 @@
 namespace interlock::inline v1::postgres_store {
 
 /// How the server is set up, good or bad, and what to change.
-std::shared_ptr<errand> examination_errand(const object_names& names, completion<std::vector<store_check>> done);
+std::shared_ptr<sql::errand> examination_errand(const object_names& names, completion<std::vector<store_check>> done);
 
 }  // namespace interlock::inline v1::postgres_store

@@ -29,33 +29,6 @@ result<void> check_names(const object_names& names) {
   return check("table", names.table, longest_name - longest_ending);
 }
 
-std::string quoted(std::string_view name) {
-  std::string out = "\"";
-  for (const char c : name) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
-std::string filled_in(std::string_view text, const object_names& names) {
-  constexpr std::string_view table = "{table_", schema = "{schema}";
-  std::string out;
-  for (;;) {
-    const auto brace = text.find('{');
-    out += text.substr(0, brace);
-    if (brace == text.npos) return out;
-    text.remove_prefix(brace);
-    if (text.starts_with(schema)) {
-      out += quoted(names.schema);
-      text.remove_prefix(schema.size());
-    } else if (const auto end = text.find('}'); text.starts_with(table) && end != text.npos) {
-      out += quoted(names.table + "_" + std::string(text.substr(table.size(), end - table.size())));
-      text.remove_prefix(end + 1);
-    } else {
-      out += '{';
-      text.remove_prefix(1);
-    }
-  }
-}
-
 std::string schema_text(const object_names& names) { return filled_in(embedded::postgres_schema_sql, names); }
 
 }  // namespace interlock::inline v1::postgres_store

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/postgres/wire.hpp"
 
+#include "backends/sql/survey.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -71,7 +73,7 @@ void ask_parameters::write(std::span<const sql::question* const> asked, std::str
     put_element<4>(columns_[8], std::max<std::uint32_t>(about.tokens, 1));
     const bool makes = one->what == sql::question::verb::enter;
     if (makes && about.origin != nullptr)
-      put_element(columns_[9], write_origin(*about.origin));
+      put_element(columns_[9], sql::write_origin(*about.origin));
     else
       put_element(columns_[9], makes ? origin : std::string_view{});
   }
@@ -82,52 +84,30 @@ void ask_parameters::write(std::span<const sql::question* const> asked, std::str
   }
 }
 
-std::int64_t binary_integer(const PGresult* rows, int row, int column) noexcept {
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(PQgetvalue(rows, row, column));
-  const int size = PQgetlength(rows, row, column);
-  std::uint64_t out = size > 0 && bytes[0] >= 0x80 ? ~std::uint64_t{0} : 0;
-  for (int i = 0; i < size; ++i) out = out << 8 | bytes[i];
-  return static_cast<std::int64_t>(out);
-}
+namespace {
 
-bool binary_boolean(const PGresult* rows, int row, int column) noexcept {
-  return PQgetlength(rows, row, column) == 1 && *PQgetvalue(rows, row, column) != 0;
-}
-
-std::string_view binary_bytes(const PGresult* rows, int row, int column) noexcept {
+std::string_view field(const PGresult* rows, int row, int column) noexcept {
   return {PQgetvalue(rows, row, column), static_cast<std::size_t>(PQgetlength(rows, row, column))};
 }
 
+std::int64_t integer(std::string_view bytes) noexcept {
+  std::uint64_t out = !bytes.empty() && static_cast<unsigned char>(bytes[0]) >= 0x80 ? ~std::uint64_t{0} : 0;
+  for (const char one : bytes) out = out << 8 | static_cast<unsigned char>(one);
+  return static_cast<std::int64_t>(out);
+}
+
+}  // namespace
+
 sql::reply read_reply(const PGresult* rows, int row) noexcept {
   sql::reply out;
-  out.is = static_cast<sql::reply::word>(binary_integer(rows, row, 0));
-  out.shared = binary_boolean(rows, row, 1);
-  out.token = binary_integer(rows, row, 2);
-  out.tokens = binary_integer(rows, row, 3);
-  out.ahead = binary_integer(rows, row, 4);
-  out.behind = binary_integer(rows, row, 5);
-  out.again = binary_integer(rows, row, 6);
-  out.seq = binary_integer(rows, row, 7);
-  return out;
-}
-
-std::string write_origin(const claim_origin& from) {
-  return std::to_string(from.pid) + '\n' + from.host + '\n' + from.program + '\n' + from.purpose;
-}
-
-claim_origin read_origin(std::string_view text) {
-  claim_origin out;
-  const auto line = [&] {
-    const auto end = text.find('\n');
-    const auto one = text.substr(0, end);
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    return one;
-  };
-  const auto pid = line();
-  std::from_chars(pid.data(), pid.data() + pid.size(), out.pid);
-  out.host = line();
-  out.program = line();
-  out.purpose = text;  // whatever it contains
+  out.is = static_cast<sql::reply::word>(integer(field(rows, row, 0)));
+  out.shared = integer(field(rows, row, 1)) != 0;
+  out.token = integer(field(rows, row, 2));
+  out.tokens = integer(field(rows, row, 3));
+  out.ahead = integer(field(rows, row, 4));
+  out.behind = integer(field(rows, row, 5));
+  out.again = integer(field(rows, row, 6));
+  out.seq = integer(field(rows, row, 7));
   return out;
 }
 

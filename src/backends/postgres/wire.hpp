@@ -38,12 +38,4 @@ class ask_parameters {
 /// The row of an answer to one question, in binary format.
 sql::reply read_reply(const PGresult* rows, int row) noexcept;
 
-std::int64_t binary_integer(const PGresult* rows, int row, int column) noexcept;
-bool binary_boolean(const PGresult* rows, int row, int column) noexcept;
-std::string_view binary_bytes(const PGresult* rows, int row, int column) noexcept;
-
-/// pid, host, program, purpose, a line each; and back.
-std::string write_origin(const claim_origin& from);
-claim_origin read_origin(std::string_view text);
-
 }  // namespace interlock::inline v1::postgres_store

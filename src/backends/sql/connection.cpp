@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "backends/postgres/connection.hpp"
+#include "backends/sql/connection.hpp"
 
-#include "backends/postgres/server_error.hpp"
-
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -11,18 +8,11 @@
 #include <utility>
 
 /// Sending and receiving. Who waits where, and the end, is in connection_care.cpp.
-namespace interlock::inline v1::postgres_store {
+namespace interlock::inline v1::sql {
 namespace {
 
 constexpr std::size_t most_questions = 128;  // in one message
-constexpr unsigned most_tries = 5;           // of a transaction that stood in another's way
 constexpr milliseconds unsent_most{2};       // what a caller was to send is sent by the loop
-
-bool is_fatal(const PGresult* wrong) {
-  const char* const text = PQresultErrorField(wrong, PG_DIAG_SEVERITY_NONLOCALIZED);
-  const std::string_view severity = text == nullptr ? std::string_view{} : text;
-  return severity == "FATAL" || severity == "PANIC";
-}
 
 }  // namespace
 
@@ -46,7 +36,7 @@ void connection::submit(const std::shared_ptr<errand>& what, inline_work here) {
       if (here != inline_work::if_brief && !borrowed_) gate_.read(true);  // who asks so does not come for the answer
     }
   }
-  if (refused) return whole(what).fail(failure(errc::unavailable, settings_.shown + ": not connected"));
+  if (refused) return whole(what).fail(failure(errc::unavailable, place_.shown + ": not connected"));
   if (post)
     loop_.post([self = shared_from_this()] {
       const std::lock_guard lock(self->mutex_);
@@ -72,7 +62,7 @@ void connection::launch() {
   auto& next = under_way_.emplace();
   load(next);
   next.sent = time_.now();
-  if (!send(next)) ::shutdown(socket_, SHUT_RDWR);  // whoever reads finds the end of the story
+  if (!with_->send(next)) ::shutdown(socket_, SHUT_RDWR);  // whoever reads finds the end of the story
   push();
   watch_deadline();
 }
@@ -90,39 +80,14 @@ void connection::load(flight& with) {
     waiting_.pop_front();
     if (alone) break;
   }
-  const auto name = [&](const flight::seat& at) {
-    return with.parcels[at.parcel].of->questions[at.question].about.name;
-  };
+  const auto name = [&](const flight::seat& at) { return with.at(at).about.name; };
   if (total > 1)
     std::stable_sort(with.order.begin(), with.order.end(),
                      [&](const flight::seat& left, const flight::seat& right) { return name(left) < name(right); });
 }
 
-// [mutex_]
-bool connection::send(const flight& what) {
-  const auto& first = *what.parcels.front().of;
-  if (!first.text.empty())
-    return PQsendQueryParams(with_.get(), first.text.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;
-  if (first.is_statement()) {
-    std::vector<const char*> values;
-    std::vector<int> lengths, formats(first.parameters.size(), 1);
-    for (const auto& one : first.parameters) {
-      values.push_back(one.data());
-      lengths.push_back(static_cast<int>(one.size()));
-    }
-    return PQsendQueryPrepared(with_.get(), first.statement, static_cast<int>(values.size()), values.data(),
-                               lengths.data(), formats.data(), 1) == 1;
-  }
-  std::vector<const sql::question*> asked;
-  asked.reserve(what.order.size());
-  for (const auto& at : what.order) asked.push_back(&what.parcels[at.parcel].of->questions[at.question]);
-  parameters_.write(asked, channel_, origin_);
-  return PQsendQueryPrepared(with_.get(), ask_statement, ask_parameters::count, parameters_.values(),
-                             parameters_.lengths(), ask_parameters::formats(), 1) == 1;
-}
-
 // [mutex_] What cannot be sent now is sent when the socket has room.
-void connection::push() { gate_.write(PQflush(with_.get()) == 1); }
+void connection::push() { gate_.write(with_->flush()); }
 
 // ---- receiving
 
@@ -136,7 +101,7 @@ bool connection::read() noexcept {
     const std::lock_guard lock(mutex_);
     if (dead_) return false;
     alive = take(landed, news);
-    if (!alive) why = tidy_text(PQerrorMessage(with_.get()));
+    if (!alive) why = with_->last_words();
   }
   for (const auto& one : news)
     if (!muted_.load()) owner_.notified(one);
@@ -151,60 +116,43 @@ bool connection::read() noexcept {
 // [mutex_] What has arrived. A message is over when the server is ready for the next: only then its transaction is
 // committed, and what it said before may still be taken back by an error. false: the connection is broken.
 bool connection::take(std::vector<flight>& landed, std::vector<std::string>& news) {
-  bool alive = PQconsumeInput(with_.get()) == 1;
-  while (under_way_ && PQisBusy(with_.get()) == 0) {
-    pg_rows one(PQgetResult(with_.get()));
-    if (!one) {
-      landed.push_back(std::move(*under_way_));
-      under_way_.reset();
-      if (!landed.back().wrong) launch();  // otherwise it is decided first what has to be repeated
-      break;
-    }
-    const auto status = PQresultStatus(one.get());
-    if (status == PGRES_TUPLES_OK)
-      under_way_->rows = std::move(one);
-    else if (!under_way_->wrong)
-      under_way_->wrong = std::move(one);
-    if (PQstatus(with_.get()) == CONNECTION_BAD) alive = false;
-    if (!alive) break;
+  const auto how = with_->receive(under_way_ ? &*under_way_ : nullptr, news);
+  if (how == session::progress::over) {
+    landed.push_back(std::move(*under_way_));
+    under_way_.reset();
+    if (!landed.back().wrong) launch();  // otherwise it is decided first what has to be repeated
   }
-  while (true) {
-    const pg_notice one(PQnotifies(with_.get()));
-    if (!one) break;
-    news.emplace_back(one->extra);
-  }
-  return alive && PQstatus(with_.get()) == CONNECTION_OK;
+  return how != session::progress::broken;
 }
 
 // [reading_] Hands the answers to those who asked.
 void connection::land(flight& one) {
   if (one.wrong) return refuse(one);
-  if (const auto& first = one.parcels.front(); first.of->is_statement()) return first.of->read(one.rows.get());
-  if (PQntuples(one.rows.get()) != static_cast<int>(one.order.size())) {
+  if (one.statement() != nullptr) return one.parcels.front().of->read(one.table.get());
+  if (one.replies.size() != one.order.size()) {
     for (auto& each : one.parcels) each.fail(failure(errc::internal, "the lock tables' function gave another answer"));
     return;
   }
   for (std::size_t row = 0; row < one.order.size(); ++row) {
     const auto& at = one.order[row];
-    one.parcels[at.parcel].of->replies[at.question] = read_reply(one.rows.get(), static_cast<int>(row));
+    one.parcels[at.parcel].of->replies[at.question] = one.replies[row];
   }
   for (auto& each : one.parcels) each.arrived();
 }
 
 // [reading_] Its transaction was rolled back: nothing has happened.
 void connection::refuse(flight& one) {
-  const auto state = std::string(sqlstate(one.wrong.get()));
-  const auto why = server_failure(one.wrong.get());
-  const failure shown(why.kind(), settings_.shown + ": " + why.message());
-  if (is_fatal(one.wrong.get())) {  // said after a commit as well as before
+  const auto& wrong = *one.wrong;
+  const failure shown(wrong.why.kind(), place_.shown + ": " + wrong.why.message());
+  if (wrong.after_the_end) {
     ending_ = shown;
     for (auto& each : one.parcels) each.fail(failure(errc::indeterminate, shown.message()));
     return;
   }
-  const bool again = is_worth_a_retry(state) && one.parcels.front().tries + 1 < most_tries;
-  const bool split = one.order.size() > 1 && !ends_connection(state);
+  const bool again = one.parcels.front().tries + 1 < wrong.tries;
+  const bool split = one.order.size() > 1 && !wrong.ends;
   if (!again && !split) {
-    if (ends_connection(state)) ending_ = shown;
+    if (wrong.ends) ending_ = shown;
     for (auto& each : one.parcels) each.fail(shown);
     const std::lock_guard lock(mutex_);
     return launch();
@@ -233,4 +181,4 @@ void connection::repeat(std::vector<parcel> again) {
   waiting_.insert(waiting_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
 }
 
-}  // namespace interlock::inline v1::postgres_store
+}  // namespace interlock::inline v1::sql

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/postgres/connection.hpp"
+#include "backends/sql/connection.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <utility>
 
 /// Deadlines, callers that read for themselves, and the end.
-namespace interlock::inline v1::postgres_store {
+namespace interlock::inline v1::sql {
 namespace {
 
 constexpr milliseconds attendance{5};   // a socket that callers read themselves is looked after this often
@@ -18,22 +18,20 @@ constexpr milliseconds retry_pause{3};
 
 }  // namespace
 
-connection::connection(established with, const postgres_settings& settings, std::string channel, std::string origin,
-                       reactor& loop, const time_source& time, owner& of)
-    : settings_(settings),
-      channel_(std::move(channel)),
-      origin_(std::move(origin)),
+connection::connection(std::unique_ptr<session> with, const place& at, reactor& loop, const time_source& time,
+                       owner& of)
+    : place_(at),
       loop_(loop),
       time_(time),
       owner_(of),
-      with_(std::move(with.connection)),
-      socket_(::fcntl(PQsocket(with_.get()), F_DUPFD_CLOEXEC, 0)) {}
+      with_(std::move(with)),
+      socket_(::fcntl(with_->socket(), F_DUPFD_CLOEXEC, 0)) {}
 
 connection::~connection() { ::close(socket_); }
 
 failure connection::lost(std::string_view why) const {
   return failure(errc::unavailable,
-                 settings_.shown + ": " + (why.empty() ? "the server closed the connection" : std::string(why)));
+                 place_.shown + ": " + (why.empty() ? "the server closed the connection" : std::string(why)));
 }
 
 void connection::start() {
@@ -127,7 +125,7 @@ void connection::attend() noexcept {
 
 // [mutex_] One timer, for the message that is under way.
 void connection::watch_deadline() {
-  const auto due = under_way_->sent + settings_.timeout + milliseconds{1};
+  const auto due = under_way_->sent + place_.timeout + milliseconds{1};
   if (deadline_at_ <= due) return;
   deadline_at_ = due;
   loop_.call_at(due, [weak = weak_from_this()] {
@@ -140,9 +138,9 @@ void connection::deadline() noexcept {
     const std::lock_guard lock(mutex_);
     deadline_at_ = instant::max();
     if (dead_ || !under_way_) return;
-    if (time_.now() < under_way_->sent + settings_.timeout) return watch_deadline();
+    if (time_.now() < under_way_->sent + place_.timeout) return watch_deadline();
   }
-  fail(lost("no answer within " + std::to_string(settings_.timeout.count()) + " ms"));
+  fail(lost("no answer within " + std::to_string(place_.timeout.count()) + " ms"));
 }
 
 // ---- the end
@@ -182,4 +180,4 @@ void connection::drop(const failure& why, bool tell) noexcept {
   owner_.down(*this, why);
 }
 
-}  // namespace interlock::inline v1::postgres_store
+}  // namespace interlock::inline v1::sql

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "backends/postgres/dial.hpp"
-#include "backends/postgres/errand.hpp"
-#include "backends/postgres/wire.hpp"
+#include "backends/sql/session.hpp"
 #include "net/gate.hpp"
 
 #include <interlock/backend.hpp>
@@ -17,9 +15,15 @@
 #include <string_view>
 #include <vector>
 
-namespace interlock::inline v1::postgres_store {
+namespace interlock::inline v1::sql {
 
-/// One session of the server, from where dial has left it to its end. One message is under way at a time; what is asked
+/// Where a server is, for people, and how long one message may take.
+struct place {
+  std::string shown{};
+  milliseconds timeout{2'000};
+};
+
+/// One session of a server, from where it is ready to its end. One message is under way at a time; what is asked
 /// meanwhile goes together in the next one, in one transaction. So many callers share one commit, and questions about a
 /// name are answered in the order they were asked, also where a message has to be repeated.
 class connection final : public std::enable_shared_from_this<connection> {
@@ -35,8 +39,7 @@ class connection final : public std::enable_shared_from_this<connection> {
     ~owner() = default;
   };
 
-  connection(established with, const postgres_settings& settings, std::string channel, std::string origin,
-             reactor& loop, const time_source& time, owner& of);
+  connection(std::unique_ptr<session> with, const place& at, reactor& loop, const time_source& time, owner& of);
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
   ~connection();
@@ -58,7 +61,6 @@ class connection final : public std::enable_shared_from_this<connection> {
  private:
   void launch();
   void load(flight& with);
-  [[nodiscard]] bool send(const flight& what);
   void push();
   [[nodiscard]] bool read() noexcept;
   [[nodiscard]] bool take(std::vector<flight>& landed, std::vector<std::string>& news);
@@ -73,8 +75,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void drop(const failure& why, bool tell) noexcept;
   [[nodiscard]] failure lost(std::string_view why) const;
 
-  const postgres_settings& settings_;
-  const std::string channel_, origin_;
+  const place& place_;
   reactor& loop_;
   const time_source& time_;
   owner& owner_;
@@ -84,13 +85,12 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::optional<failure> ending_;   // said by the server with an error
 
   std::mutex mutex_;  // everything below
-  pg_handle with_;
-  int socket_ = -1;  // our own descriptor of it: libpq closes its one when it sees the end
+  std::unique_ptr<session> with_;
+  int socket_ = -1;  // our own descriptor of it: a client library closes its one when it sees the end
   net::gate gate_;
   bool dead_ = false;
   std::deque<parcel> waiting_;
   std::optional<flight> under_way_;
-  ask_parameters parameters_;
   bool paused_ = false;
   bool posted_ = false;   // a launch on the loop
   bool in_time_ = false;  // a look after what callers left unsent is due
@@ -100,4 +100,4 @@ class connection final : public std::enable_shared_from_this<connection> {
   instant deadline_at_ = instant::max();
 };
 
-}  // namespace interlock::inline v1::postgres_store
+}  // namespace interlock::inline v1::sql

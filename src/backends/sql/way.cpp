@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-#include "backends/postgres/way.hpp"
+#include "backends/sql/way.hpp"
 
 #include "net/reconnect_pause.hpp"
 
 #include <utility>
 
-namespace interlock::inline v1::postgres_store {
+namespace interlock::inline v1::sql {
 
-way::way(const backend_environment& environment, postgres_settings settings, std::string channel, std::string origin,
+way::way(const backend_environment& environment, place at, std::shared_ptr<dialler> by,
          std::function<void(std::string_view)> notified)
     : loop_(environment.loop),
       time_(environment.time),
       events_(environment.events),
-      settings_(std::move(settings)),
-      channel_(std::move(channel)),
-      origin_(std::move(origin)),
+      place_(std::move(at)),
+      dialler_(std::move(by)),
       notified_(std::move(notified)) {}
 
 result<void> way::open() {
@@ -27,13 +26,14 @@ result<void> way::open() {
 void way::connect() {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
-  dial_.start({.settings = settings_, .channel = channel_, .before = facts_, .was_strict = strict_.load()}, loop_,
-              [weak = weak_from_this()](result<established> made) {
-                if (const auto self = weak.lock()) self->dialled(std::move(made));
-              });
+  away_.start(
+      "interlock-dial", loop_, [by = dialler_](const std::atomic<bool>& cancelled) { return by->dial(cancelled); },
+      [weak = weak_from_this()](result<dialler::made> made) {
+        if (const auto self = weak.lock()) self->dialled(std::move(made));
+      });
 }
 
-void way::dialled(result<established> made) {
+void way::dialled(result<dialler::made> made) {
   bool first = false, another = false;
   pointer next;
   {
@@ -41,14 +41,14 @@ void way::dialled(result<established> made) {
     if (closed_) return;
     first = !opened_;
     if (made) {
-      another = !first && made->facts.run != facts_.run;
-      facts_ = made->facts;
+      another = !first && made->run != run_;
+      run_ = std::move(made->run);
       attempts_ = 0;
-      next = talk_ = std::make_shared<connection>(std::move(*made), settings_, channel_, origin_, loop_, time_, *this);
+      next = talk_ = std::make_shared<connection>(std::move(made->with), place_, loop_, time_, *this);
       if (first) opened_.emplace();
     } else if (first) {
       const auto& why = made.error();
-      opened_.emplace(failure(why.kind(), "postgres " + settings_.shown + ": " + why.message()));
+      opened_.emplace(failure(why.kind(), place_.shown + ": " + why.message()));
     }
   }
   if (next) next->start();
@@ -84,14 +84,9 @@ way::pointer way::current() const {
   return talk_;
 }
 
-server_facts way::facts() const {
-  const std::lock_guard lock(mutex_);
-  return facts_;
-}
-
 void way::send(const std::shared_ptr<errand>& what, inline_work here) {
   if (const auto to = current()) return to->submit(what, here);
-  whole(what).fail(failure(errc::unavailable, "postgres " + settings_.shown + ": not connected"));
+  whole(what).fail(failure(errc::unavailable, place_.shown + ": not connected"));
 }
 
 void way::flush() noexcept {
@@ -104,9 +99,9 @@ void way::close() noexcept {
     const std::lock_guard lock(mutex_);
     if (std::exchange(closed_, true)) return;
     last = std::exchange(talk_, nullptr);
-    dial_.cancel();
+    away_.cancel();
   }
   if (last) last->close();
 }
 
-}  // namespace interlock::inline v1::postgres_store
+}  // namespace interlock::inline v1::sql

@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "backends/postgres/handle.hpp"
 #include "backends/sql/question.hpp"
 
 #include <interlock/backend.hpp>
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace interlock::inline v1::postgres_store {
+namespace interlock::inline v1::sql {
+
+/// What a statement returned.
+class rows {
+ public:
+  virtual ~rows() = default;
+  [[nodiscard]] virtual std::size_t size() const noexcept = 0;
+  /// Its bytes, as the statement's format has them; empty for NULL.
+  [[nodiscard]] virtual std::string_view field(std::size_t row, std::size_t column) const noexcept = 0;
+};
 
 /// What somebody wants of the server: questions about claims, which may travel with those of others; or any other
 /// statement, alone.
 struct errand {
-  using replies_handler = unique_function<void(std::span<const result<sql::reply>>), 12>;
-  using rows_handler = unique_function<void(result<const PGresult*>), 12>;
+  using replies_handler = unique_function<void(std::span<const result<reply>>), 12>;
+  using rows_handler = unique_function<void(result<const rows*>), 12>;
 
-  errand(std::vector<sql::question> asked, replies_handler then)
+  errand(std::vector<question> asked, replies_handler then)
       : questions(std::move(asked)),
         replies(questions.size(), failure(errc::internal)),
         left(questions.size()),
@@ -30,14 +40,14 @@ struct errand {
 
   [[nodiscard]] bool is_statement() const noexcept { return questions.empty(); }
 
-  std::vector<sql::question> questions{};
-  std::vector<result<sql::reply>> replies{};
+  std::vector<question> questions{};
+  std::vector<result<reply>> replies{};
   std::size_t left = 0;  // without a reply
   replies_handler replied{};
 
   const char* statement = nullptr;
   std::string text{};                     // instead of a statement's name: it is asked for once, and answered in text
-  std::vector<std::string> parameters{};  // in binary format
+  std::vector<std::string> parameters{};  // in the statement's format
   rows_handler read{};
 };
 
@@ -61,6 +71,14 @@ struct parcel {
   }
 };
 
+/// Why the server refused a message. Its transaction was rolled back: nothing has happened.
+struct refusal {
+  failure why{errc::internal};
+  unsigned tries = 1;          ///< so often the same may be asked; more than one where two stood in each other's way
+  bool ends = false;           ///< the connection: this server cannot answer any more, but perhaps a new connection
+  bool after_the_end = false;  ///< it ended the session: said after a commit as well as before
+};
+
 /// A message, and what came back.
 struct flight {
   struct seat {
@@ -68,10 +86,20 @@ struct flight {
     std::size_t question = 0;  // of the errand
   };
   std::vector<parcel> parcels{};
-  std::vector<seat> order{};  // the rows of the answer
-  pg_rows rows{};
-  pg_rows wrong{};
+  std::vector<seat> order{};  // of the replies
+  std::vector<reply> replies{};
+  std::unique_ptr<rows> table{};  // of a statement
+  std::optional<refusal> wrong{};
   instant sent{};
+
+  [[nodiscard]] const question& at(const seat& which) const {
+    return parcels[which.parcel].of->questions[which.question];
+  }
+  /// Of a message that is one statement; nullptr: it is questions.
+  [[nodiscard]] const errand* statement() const noexcept {
+    const auto& first = *parcels.front().of;
+    return first.is_statement() ? &first : nullptr;
+  }
 };
 
 /// All of an errand.
@@ -80,4 +108,4 @@ inline parcel whole(std::shared_ptr<errand> what) {
   return {.of = std::move(what), .count = count};
 }
 
-}  // namespace interlock::inline v1::postgres_store
+}  // namespace interlock::inline v1::sql
