@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #ifdef INTERLOCK_WITH_REDIS
 
+#include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -129,6 +130,40 @@ TEST_P(redis_bundles, a_lost_answer_costs_nobody_a_lock) {
   EXPECT_EQ(ids.size(), 40U);
   for (const auto& name : forty_names()) EXPECT_EQ(others.inspect(name).holders.size(), 1U) << name;
   release_together(locks, std::move(held));
+  for (const auto& name : forty_names()) EXPECT_TRUE(others.try_acquire(name, {.wait = 0ms})) << name;
+}
+
+// The plain layout has three forms of the key in which waiters are written down; only two of them come in bundles.
+TEST(redis_bundles_of_the_plain_layout, tell_everybody_who_waits_and_nobody_else) {
+  const redis_server server;
+  const client locks{server.url("layout=plain&token=none")}, others{server.url("layout=plain&token=none")};
+  const std::vector<std::string> wanted{"bare", "with{a tag}in", "odd}one"};
+  auto names = forty_names();
+  names.insert(names.begin() + 20, wanted.begin(), wanted.end());
+  release_together(locks, take_together(locks, names));
+  EXPECT_EQ(server.commandstats()["publish"].calls, 0);
+
+  auto held = take_together(locks, names);
+  std::vector<pending<guard>> waiting;
+  for (const auto& name : wanted) waiting.push_back(others.async_acquire(name));
+  for (const auto& name : wanted)
+    ASSERT_TRUE(test_support::eventually([&] { return others.inspect(name).waiters.size() == 1; })) << name;
+  release_together(locks, std::move(held));
+  for (auto& one : waiting) EXPECT_TRUE(one.get().valid());
+  EXPECT_EQ(server.commandstats()["publish"].calls, 3);
+  for (const auto& name : forty_names()) EXPECT_TRUE(others.try_acquire(name, {.wait = 0ms})) << name;
+}
+
+// Nothing but the rights that docs/backends/redis-plain.md names.
+TEST(redis_bundles_of_the_plain_layout, need_few_rights) {
+  const redis_server server;
+  server.command({"ACL",     "SETUSER",  "locker",   "on",         ">secret",     "~orders/*", "~the-first", "~ilk1:*",
+                  "&ilk1:*", "+hello",   "+info",    "+eval",      "+evalsha",    "+set",      "+get",       "+mget",
+                  "+del",    "+exists",  "+hmget",   "+hset",      "+hget",       "+hdel",     "+hlen",      "+time",
+                  "+pttl",   "+pexpire", "+publish", "+subscribe", "+unsubscribe"});
+  const client locks{"redis://locker:secret@127.0.0.1:" + std::to_string(server.port()) + "?layout=plain&token=none"};
+  release_together(locks, take_together(locks, forty_names()));
+  const client others{server.url("layout=plain&token=none")};
   for (const auto& name : forty_names()) EXPECT_TRUE(others.try_acquire(name, {.wait = 0ms})) << name;
 }
 

@@ -314,10 +314,11 @@ TEST_F(plain_states, out_of_memory_one_can_still_renew_and_release) {
 
 // Those that docs/backends/redis-plain.md names.
 TEST_F(plain_states, few_rights_are_enough) {
-  ask({"ACL",      "SETUSER", "locker",   "on",       ">secret",    "~lock:*",      "~lock-signal:*", "~ilk1:*",
-       "&ilk1:*",  "+hello",  "+info",    "+eval",    "+evalsha",   "+set",         "+get",           "+del",
-       "+pexpire", "+pttl",   "+type",    "+exists",  "+time",      "+hmget",       "+hget",          "+hset",
-       "+hdel",    "+hlen",   "+hgetall", "+publish", "+subscribe", "+unsubscribe", "+lpush",         "+scan"});
+  ask({"ACL",      "SETUSER",    "locker",       "on",       ">secret", "~lock:*",  "~lock-signal:*",
+       "~ilk1:*",  "&ilk1:*",    "+hello",       "+info",    "+eval",   "+evalsha", "+set",
+       "+get",     "+del",       "+mget",        "+pexpire", "+pttl",   "+type",    "+exists",
+       "+time",    "+hmget",     "+hget",        "+hset",    "+hdel",   "+hlen",    "+hgetall",
+       "+publish", "+subscribe", "+unsubscribe", "+lpush",   "+scan"});
   const auto at = "redis://locker:secret@127.0.0.1:" + std::to_string(server.port()) +
                   "?layout=plain&key=lock:*&signal=lock-signal:*";
   for (const char* const token : {"&token=counter", "&token=none"}) {

@@ -285,6 +285,7 @@ void connection::answer_bundle(reply what, std::string_view bytes) {
   } else {
     auto said = what.begin();
     const bool list = what.is() == reply::kind::list && what.size() == all.size();
+    const bool same = what.is() == reply::kind::number;
     for (auto& one : all) {
       const auto mine = list ? *said : what;
       if (list) ++said;
@@ -293,7 +294,7 @@ void connection::answer_bundle(reply what, std::string_view bytes) {
         const owner::refusal refused{.error = mine.text(), .called = one.called};
         if (is_up()) owner_.refused(*this, refused, one.done);
         one.done(server_failure(mine.text()));
-      } else if (list) {
+      } else if (list || same) {
         one.done(mine);
       } else {
         one.done(failure(errc::internal, "the script's answer makes no sense"));

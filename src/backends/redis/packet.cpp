@@ -109,11 +109,14 @@ packet::packet(std::initializer_list<std::string_view> words, std::string_view r
   if (first_key_ == 0) slot_ = slot_of(route);
 }
 
-packet& packet::joins(const script& all, std::size_t keys) {
-  std::size_t argument = first_key_;
-  for (std::size_t i = 0; i < keys; ++i) argument = end_of_argument(text_, argument);
+packet& packet::joins(const script& all, std::size_t keys, std::size_t others) {
+  const auto behind = [&](std::size_t argument, std::size_t count) {
+    for (; count > 0; --count) argument = end_of_argument(text_, argument);
+    return argument;
+  };
+  const auto keys_end = behind(first_key_, keys);
   const std::string_view text(text_);
-  part_ = {&all, keys, text.substr(first_key_, argument - first_key_), text.substr(argument)};
+  part_ = {&all, keys, text.substr(first_key_, keys_end - first_key_), text.substr(behind(keys_end, others))};
   return *this;
 }
 

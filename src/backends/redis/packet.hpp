@@ -49,8 +49,9 @@ class packet {
   }
 
   /// It may be carried out together with others like it, in one call of `all`: that is given the keys of each, then the
-  /// one argument of each, and answers a list. Said last, of a script's call with so many keys and one argument.
-  packet& joins(const script& all, std::size_t keys);
+  /// one argument of each, and answers a list, or a number that is the answer to each. Said last, of a script's call
+  /// with so many keys, others that `all` does without, and one argument.
+  packet& joins(const script& all, std::size_t keys, std::size_t others = 0);
 
   [[nodiscard]] std::string_view bytes() const noexcept { return text_; }
   [[nodiscard]] const script* called() const noexcept { return script_; }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Takes the lock, or joins those who wait for it, or says that it is busy.
--- KEYS: lock, companion. ARGV: value, lease, wait lease, "queue" or "attempt", "token" or "none", who, keep.
+-- KEYS: lock, companion, and the mark that says that companions are worth looking at, unless this is a cluster. ARGV: value, lease, wait lease, "queue" or "attempt", "token" or "none", who, keep.
 -- Answers: token if held ("0": none) | {2, ahead, ms left} waiting | {3, ms left} busy | {4, 1 if evicted} gone
 --        | {5, type} the key is no string
 local value = ARGV[1]
@@ -25,6 +25,8 @@ if redis.call('SET', KEYS[1], value, 'NX', 'PX', ARGV[2]) then
     redis.call('HSET', KEYS[2], 't', token, 'h', value .. string.format('%015.0f', now) .. token .. ' ' .. ARGV[6])
   else
     redis.call('HSET', KEYS[2], 'h', value .. string.format('%015.0f', now) .. token .. ' ' .. ARGV[6])
+    local mark, life = KEYS[3], ARGV[2]
+    --@ plain_part_mark.lua
   end
   if not known[2] then redis.call('PEXPIRE', KEYS[2], ARGV[7]) end -- looks do it from then on
   if note then redis.call('HDEL', KEYS[2], value) end
@@ -48,6 +50,8 @@ local since = string.format('%015.0f', now)
 if note then since = string.sub(note, 17, 31) end
 redis.call('HSET', KEYS[2], value, 'w' .. string.format('%015.0f', now + ARGV[3]) .. since .. ARGV[6])
 redis.call('PEXPIRE', KEYS[2], ARGV[7])
+local mark, life = KEYS[3], ARGV[3]
+--@ plain_part_mark.lua
 local ahead = redis.call('HLEN', KEYS[2]) - 1
 if known[2] then ahead = ahead - 1 end
 if known[3] then ahead = ahead - 1 end

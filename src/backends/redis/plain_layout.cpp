@@ -137,7 +137,8 @@ void plain_layout::enter_by_script(const claim& who, std::string_view key, entry
                                    completion<standing> done) {
   const auto companion = beside(key, companion_letter);
   const auto value = value_of(who.secret);
-  packet out(scripts_.enter, {key, companion}, 7);
+  packet out =
+      cluster_ ? packet(scripts_.enter, {key, companion}, 7) : packet(scripts_.enter, {key, companion, waits_mark}, 7);
   out.arg(view(value)).arg(who.lease.count()).arg(who.wait_lease.count());
   out.arg(how == entry::queue ? "queue" : "attempt").arg(wish_.tokens ? "token" : "none");
   out.arg(pack_who(who.origin)).arg(companion_life(who.lease).count());
@@ -204,13 +205,14 @@ void plain_layout::look(std::span<const claim> whom, inline_work here, completio
 
 void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const std::size_t> which, inline_work here) {
   const auto route = wish_.key.key(round->whom[which.front()].name);
-  packet out(scripts_.look, route, 2 * which.size(), 2 + 4 * which.size());
+  packet out(scripts_.look, route, 2 * which.size() + (cluster_ ? 0 : 1), 2 + 4 * which.size());
   milliseconds longest{0};
   for (const auto i : which) {
     const auto key = wish_.key.key(round->whom[i].name);
     out.arg(key).arg(beside(key, companion_letter));
     longest = std::max(longest, round->whom[i].lease);
   }
+  if (!cluster_) out.arg(waits_mark);
   out.arg(wish_.tokens ? "token" : "none").arg(companion_life(longest).count());
   for (const auto i : which) {
     const auto& who = round->whom[i];
@@ -242,7 +244,7 @@ void plain_layout::leave(const claim& who, finality how, inline_work here, compl
   key.clear();
   companion.clear();
   wish_.key.key(key, who.name);
-  beside(companion, key, companion_letter);
+  const bool usual = beside(companion, key, companion_letter);
   const auto signal = wish_.signal ? wish_.signal->key(who.name) : std::string{};
   const auto tomb = final ? std::max(who.lease, core::tomb_time) : milliseconds{0};
   const bool brief = !final && !wish_.tokens && publish_ == "PUBLISH";
@@ -253,8 +255,8 @@ void plain_layout::leave(const claim& who, finality how, inline_work here, compl
   if (!brief) {
     out.arg(tomb.count()).arg(companion_life(who.lease).count());
     out.arg(std::int64_t{wish_.tokens ? 1 : 0}).arg(publish_).arg(beside(key, channel_letter));
-  } else if (!cluster_ && !wish_.signal) {
-    out.joins(scripts_.bundle, 2);
+  } else if (usual && !cluster_ && !wish_.signal) {
+    out.joins(scripts_.bundle, 1, 1);
   }
   way_.send(out, here, [done = std::move(done)](result<reply> got) mutable {
     if (!got) return done(got.error());

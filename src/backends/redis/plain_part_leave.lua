@@ -9,12 +9,7 @@ if try('GET', lock) == value then
   end
   call('DEL', lock)
   if fields_kept == '0' and tomb == '0' and call('EXISTS', companion) == 0 then return 1 end
-  -- Protected from here on: whatever the companion has become, the lock is free.
-  try('HDEL', companion, 'h', value)
-  local fields = try('HLEN', companion)
-  if type(fields) == 'number' and fields > tonumber(fields_kept) then
-    try(publish, channel or string.sub(companion, 1, -2) .. 'n', 'free')
-  end
+  --@ plain_part_tell.lua
   if tomb == '0' then return 1 end
   was = 1
 end

@@ -7,6 +7,8 @@
 #include "backends/redis/plain_leave.lua.hpp"
 #include "backends/redis/plain_look.lua.hpp"
 #include "backends/redis/plain_part_leave.lua.hpp"
+#include "backends/redis/plain_part_mark.lua.hpp"
+#include "backends/redis/plain_part_tell.lua.hpp"
 #include "backends/redis/plain_show.lua.hpp"
 #include "backends/redis/plain_sweep.lua.hpp"
 #include "backends/redis/script_text.hpp"
@@ -21,6 +23,8 @@ namespace {
 
 std::string_view part(std::string_view file) {
   if (file == "plain_part_leave.lua") return embedded::redis_plain_part_leave_lua;
+  if (file == "plain_part_mark.lua") return embedded::redis_plain_part_mark_lua;
+  if (file == "plain_part_tell.lua") return embedded::redis_plain_part_tell_lua;
   return missing_part;
 }
 
@@ -31,7 +35,7 @@ script assembled(std::string_view source) { return (*new assembled_script(source
 
 const plain_scripts& all_plain_scripts() {
   static const auto& all =
-      *new plain_scripts{script(embedded::redis_plain_enter_lua),    script(embedded::redis_plain_look_lua),
+      *new plain_scripts{assembled(embedded::redis_plain_enter_lua), assembled(embedded::redis_plain_look_lua),
                          assembled(embedded::redis_plain_leave_lua), assembled(embedded::redis_plain_bundle_lua),
                          script(embedded::redis_plain_show_lua),     script(embedded::redis_plain_evict_lua),
                          script(embedded::redis_plain_sweep_lua)};
