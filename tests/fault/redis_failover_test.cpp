@@ -68,6 +68,7 @@ TEST(redis_sentinel, a_hand_over_in_mid_hold_is_jeopardy_and_then_held_again) {
   redis_sentinels servers;
   watched_client one(servers.url());
   auto held = one.locks->acquire("a", lease_of(20s));
+  EXPECT_EQ(servers.master().command({"WAIT", "2", "5000"}), 2) << "sentinels do not wait until the replicas have it";
   servers.failover();
   EXPECT_TRUE(eventually([&] { return one.jeopardies > 0; }, 15s));
   EXPECT_TRUE(eventually([&] { return held.state() == lock_state::held; }, 15s));

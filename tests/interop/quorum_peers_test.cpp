@@ -47,7 +47,7 @@ class quorum_peers : public ::testing::TestWithParam<peer_library> {
 TEST_P(quorum_peers, nobody_loses_an_update_when_both_sides_count) {
   // node-redlock 5 keeps the votes of a lost round while it tries again, and is in its own way until their time is
   // over: so that time is short here, and its rounds are few.
-  const int their_rounds = GetParam().name.starts_with("redlock") ? 8 : 40;
+  const int their_rounds = GetParam().name.starts_with("redlock") ? 5 : 40;
   const int our_rounds = 100, total = 2 * their_rounds + 2 * our_rounds;
   const test_support::temporary_folder folder("interop");
   const auto file = (folder.path() / "counter").string();
@@ -55,7 +55,7 @@ TEST_P(quorum_peers, nobody_loses_an_update_when_both_sides_count) {
   const client locks(nodes.url());
   auto gate = locks.acquire("orders");
   std::vector<agent> all;
-  for (int i = 0; i < 2; ++i) all.push_back(theirs("count", 5s, {file, std::to_string(their_rounds)}));
+  for (int i = 0; i < 2; ++i) all.push_back(theirs("count", 3s, {file, std::to_string(their_rounds)}));
   for (auto& one : all) ASSERT_TRUE(one.after("asking"));
   for (int i = 0; i < 2; ++i)
     all.push_back(agent({"count", nodes.url(), "orders", file, std::to_string(our_rounds), "20000", "4"}));
