@@ -33,6 +33,20 @@ result<std::string> decoded(std::string_view text, std::string_view part) {
   return out;
 }
 
+/// What decoded() turns back: control characters, the percent sign, and what would end this part too early.
+std::string encoded(std::string_view text, std::string_view ends) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto value = static_cast<unsigned char>(c);
+    if (value > ' ' && value != 0x7f && c != '%' && ends.find(c) == std::string_view::npos)
+      out += c;
+    else
+      (out += '%').append({digits[value / 16], digits[value % 16]});
+  }
+  return out;
+}
+
 result<store_url::endpoint> parse_endpoint(std::string_view text) {
   store_url::endpoint out;
   std::string_view port;
@@ -141,19 +155,19 @@ std::string store_url::shown() const {
   std::string out = scheme + ":";
   if (!endpoints.empty() || !user.empty()) {
     out += "//";
-    if (!user.empty()) out += user + (password.empty() ? "@" : ":***@");
+    if (!user.empty()) out += encoded(user, ":@/?") + (password.empty() ? "@" : ":***@");
     for (std::size_t i = 0; i < endpoints.size(); ++i) {
       if (i > 0) out += ',';
       const bool colons = endpoints[i].host.find(':') != std::string::npos;
-      out += colons ? "[" + endpoints[i].host + "]" : endpoints[i].host;
+      out += colons ? "[" + endpoints[i].host + "]" : encoded(endpoints[i].host, "@/?,");
       if (endpoints[i].port) out += ":" + std::to_string(*endpoints[i].port);
     }
   }
-  out += path;
+  out += encoded(path, "?");
   char sign = '?';
   for (const auto& [name, value] : options) {
     const bool secret = name.find("password") != std::string::npos && name != "password_file";
-    out += std::exchange(sign, '&') + name + "=" + (secret ? "***" : value);
+    out += std::exchange(sign, '&') + name + "=" + (secret ? "***" : encoded(value, "&"));
   }
   return out;
 }

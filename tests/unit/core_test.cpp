@@ -163,6 +163,16 @@ TEST(url, is_taken_apart) {
   EXPECT_EQ(interlock::parse_url("memory:")->path, "");
 }
 
+TEST(url, what_is_shown_can_be_read_back) {
+  for (const std::string text :
+       {"sqlite:/100%25/what%3F.db?lease=5s", "redis://m%3Ae%40@h1:7,[::1]:8/0?key=a%26b%25*&layout=plain",
+        "redis+unix:/run/a%20b.sock", "memory:"}) {
+    const auto once = interlock::parse_url(text);
+    ASSERT_TRUE(once) << once.error().message();
+    EXPECT_EQ(once->shown(), text);
+  }
+}
+
 TEST(url, bad_ones_are_refused_with_the_part_named) {
   const std::vector<std::pair<std::string, std::string>> bad{
       {"", "scheme"},          {"no-colon", "scheme"},   {"UPPER:x", "scheme"},   {"x://h:0", "port"},
