@@ -11,4 +11,5 @@
 #include <interlock/recursive_mutex.hpp>
 #include <interlock/semaphore.hpp>
 #include <interlock/shared_mutex.hpp>
+#include <interlock/sql_row.hpp>
 #include <interlock/stop.hpp>
