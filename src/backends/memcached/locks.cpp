@@ -84,12 +84,40 @@ void locks::enter(const claim& who, entry how, inline_work here, completion<stan
   if (who.mode == lock_mode::shared || who.capacity != lock_capacity)
     return done(failure(errc::unsupported, "memcached has exclusive locks only"));
   if (buried(who.secret)) return done(gone(false));
+  const auto before = recall(who.secret);
+  if (before && before->is != known::state::waiting) return create_or_find(who, how, here, std::move(done));
   create(who, how, here, std::move(done));
 }
 
-// Creates, reads what is there, and takes a token, in one flight. The token comes after the lock, so of two holders the
-// later one has the higher.
+// Creates and takes a token, in one flight. The token comes after the lock, so of two holders the later one has the
+// higher.
 void locks::create(const claim& who, entry how, inline_work here, completion<standing> done) {
+  const auto mine = record_of(who, {});
+  auto commands = meta::create(lock_key(who.name), write_record(mine), expiry_of(who.lease));
+  commands += meta::count(token_key(who.name), wanted(who), wall_micros());
+  way_->send(commands, 2, here,
+             [self = shared_from_this(), who, how, since = mine.since,
+              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+               if (!got) {
+                 if (got.error() == errc::indeterminate) self->remember(who, {.is = known::state::doubtful});
+                 return done(got.error());
+               }
+               const auto &made = (*got)[0], &token = (*got)[1];
+               if (made.is == word::error) return done(refused(made));
+               if (made.is != word::done) {
+                 if (how == entry::queue) self->remember(who, {.is = known::state::waiting});
+                 return done(not_now(how, {}));
+               }
+               if (counted(token) == 0) return done(refused(token));
+               known now{.is = known::state::held, .cas = made.cas, .tokens = wanted(who), .since = since};
+               now.token = counted(token) - (now.tokens - 1);
+               self->remember(who, now);
+               done(held(now.token, now.tokens));
+             });
+}
+
+// The same where it may be there already, because an answer was lost: reads what there is.
+void locks::create_or_find(const claim& who, entry how, inline_work here, completion<standing> done) {
   const auto key = lock_key(who.name);
   const auto mine = record_of(who, {});
   auto commands = meta::create(key, write_record(mine), expiry_of(who.lease));
@@ -131,7 +159,7 @@ void locks::create(const claim& who, entry how, inline_work here, completion<sta
 void locks::look(const claim& who, inline_work here, completion<standing> done) {
   const auto before = recall(who.secret);
   if (before && before->is == known::state::waiting) return create(who, entry::queue, here, std::move(done));
-  if (before) return renew(who, before->cas, 1, here, std::move(done));
+  if (before && before->is == known::state::held) return renew(who, before->cas, 1, here, std::move(done));
   find_and_renew(who, 1, here, std::move(done));
 }
 
@@ -190,8 +218,8 @@ void locks::leave(const claim& who, finality how, inline_work here, completion<d
   const auto before = recall(who.secret);
   if (how == finality::final) bury(who);
   if (before && before->is == known::state::held) return remove(who, before->cas, 1, here, std::move(done));
-  const bool waited = before.has_value();
-  if (waited) forget(who.secret);
+  const bool waited = before && before->is == known::state::waiting;
+  if (before) forget(who.secret);
   // What it asked last may have been granted, and the answer lost.
   find_and_remove(who, 1, here, [waited, done = std::move(done)](result<departure> got) mutable {
     if (got && *got == departure::gone && waited) return done(departure::left);
@@ -200,17 +228,15 @@ void locks::leave(const claim& who, finality how, inline_work here, completion<d
 }
 
 void locks::remove(const claim& who, std::uint64_t cas, int tries, inline_work here, completion<departure> done) {
-  const auto key = lock_key(who.name);
-  way_->send(meta::remove(key, cas) + meta::read(key), 2, here,
+  way_->send(meta::remove(lock_key(who.name), cas), 1, here,
              [self = shared_from_this(), who, tries, here,
               done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
                if (!got) return done(got.error());
-               const auto& removed = (*got)[0];
-               const auto& seen = (*got)[1];
+               const auto& removed = got->front();
                if (removed.is == word::error) return done(refused(removed));
-               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
-               const bool ours = removed.is == word::changed && theirs && theirs->secret == who.secret;
-               if (ours && tries < most_tries) return self->remove(who, seen.cas, tries + 1, here, std::move(done));
+               // Changed: by somebody else, or by a renewal of ours whose answer was lost.
+               if (removed.is == word::changed && tries < most_tries)
+                 return self->find_and_remove(who, tries, here, std::move(done));
                self->forget(who.secret);
                done(removed.is == word::done ? departure::released : departure::gone);
              });
@@ -224,7 +250,10 @@ void locks::find_and_remove(const claim& who, int tries, inline_work here, compl
                const auto& seen = got->front();
                if (seen.is == word::error) return done(refused(seen));
                const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
-               if (!theirs || theirs->secret != who.secret) return done(departure::gone);
+               if (!theirs || theirs->secret != who.secret) {
+                 self->forget(who.secret);
+                 return done(departure::gone);
+               }
                self->remove(who, seen.cas, tries + 1, here, std::move(done));
              });
 }

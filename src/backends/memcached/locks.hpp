@@ -31,7 +31,7 @@ class locks : public std::enable_shared_from_this<locks> {
  private:
   /// What we know of a claim of ours.
   struct known {
-    enum class state : std::uint8_t { waiting, held };
+    enum class state : std::uint8_t { waiting, held, doubtful /* asked for, and not answered */ };
     state is = state::waiting;
     std::uint64_t cas = 0;
     std::uint64_t token = 0;
@@ -41,6 +41,7 @@ class locks : public std::enable_shared_from_this<locks> {
   };
 
   void create(const claim& who, entry how, inline_work here, completion<standing> done);
+  void create_or_find(const claim& who, entry how, inline_work here, completion<standing> done);
   void renew(const claim& who, std::uint64_t cas, int tries, inline_work here, completion<standing> done);
   void find_and_renew(const claim& who, int tries, inline_work here, completion<standing> done);
   void remove(const claim& who, std::uint64_t cas, int tries, inline_work here, completion<departure> done);
