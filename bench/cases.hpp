@@ -38,8 +38,11 @@ void quorum_pair(const settings& with, report& out);
 void quorum_many(const settings& with, report& out);
 void redlock_peers(const settings& with, report& out);
 void postgres_pair(const settings& with, report& out);
+void postgres_session_pair(const settings& with, report& out);
 void postgres_many(const settings& with, report& out);
 void postgres_handoff(const settings& with, report& out);
+void memcached_pair(const settings& with, report& out);
+void memcached_many(const settings& with, report& out);
 
 #if INTERLOCK_WITH_SQLITE
 inline constexpr bool with_sqlite = true;
@@ -58,6 +61,12 @@ inline constexpr bool with_redis = false;
 inline constexpr bool with_postgres = true;
 #else
 inline constexpr bool with_postgres = false;
+#endif
+
+#if INTERLOCK_WITH_MEMCACHED
+inline constexpr bool with_memcached = true;
+#else
+inline constexpr bool with_memcached = false;
 #endif
 
 }  // namespace bench

@@ -37,9 +37,14 @@ std::span<const bench_case> all_cases() {
       bench_case{"redlock-peers", "64 locks at once on five redlock: servers, against other libraries (--peers)",
                  redlock_peers, true},
       bench_case{"postgres-pair", "acquire and release on postgres:, against the raw statements", postgres_pair},
+      bench_case{"postgres-session-pair", "acquire and release of an advisory lock, against the raw statements",
+                 postgres_session_pair},
       bench_case{"postgres-many", "64 locks at once on postgres:, against 64 connections", postgres_many},
       bench_case{"postgres-handoff", "a lock passed between two clients on postgres:, in round trips",
                  postgres_handoff},
+      bench_case{"memcached-pair", "acquire and release on memcached:, against the raw commands", memcached_pair},
+      bench_case{"memcached-many", "64 locks at once on memcached:, against the same commands pipelined",
+                 memcached_many},
   };
   return cases;
 }

@@ -80,7 +80,38 @@ double hand_over(const interlock::client& from, const interlock::client& to, con
   return granted - begin;
 }
 
+/// Sixteen clients wait for one lock, which goes through all of them: how many were told, for each that got it.
+double told_per_grant(const postgres_server& server) {
+  constexpr int waiting = 16;
+  const interlock::client first(server.url());
+  auto held = first.acquire("passed on");
+  std::vector<std::jthread> line;
+  for (int i = 0; i < waiting; ++i)
+    line.emplace_back([&] {
+      const interlock::client mine(server.url());
+      mine.acquire("passed on").release().value();
+    });
+  while (first.inspect("passed on").waiters.size() < waiting) sleep_for(0.02);
+  raw_listener ears(server.conninfo());
+  ears.listen_to_waiters();
+  held.release().value();
+  line.clear();
+  return static_cast<double>(ears.heard()) / waiting;
+}
+
 }  // namespace
+
+void postgres_session_pair(const settings& with, report& out) {
+  if (const auto why = why_no_postgres(); !why.empty()) return out.skip("postgres-session-pair", why);
+  const postgres_server server(with.folder);
+  raw_session raw(server.conninfo());
+  const interlock::client locks(server.url() + "&mode=session");
+  out.add(compare(
+              with, [&] { return typical(with.seconds, [&] { raw.pair(); }); },
+              [&] { return typical(with.seconds, [&] { locks.acquire("orders/42").release().value(); }); })
+              .against(1.15, {.name = "postgres-session-pair",
+                              .what = "acquire + release, mode=session, p50, against the two prepared statements"}));
+}
 
 void postgres_pair(const settings& with, report& out) {
   if (const auto why = why_no_postgres(); !why.empty()) return out.skip("postgres-pair", why);
@@ -129,8 +160,13 @@ void postgres_handoff(const settings& with, report& out) {
            .low = *std::min_element(trips.begin(), trips.end()),
            .high = *std::max_element(trips.begin(), trips.end()),
            .bar = 2.5});
+  out.add({.name = "postgres-handoff/told",
+           .what = "clients that are told, for each that is granted a lock for which sixteen wait",
+           .value = told_per_grant(server),
+           .bar = 1});
 }
 #else
+void postgres_session_pair(const settings&, report& out) { out.skip("postgres-session-pair", why_no_postgres()); }
 void postgres_pair(const settings&, report& out) { out.skip("postgres-pair", why_no_postgres()); }
 void postgres_many(const settings&, report& out) { out.skip("postgres-many", why_no_postgres()); }
 void postgres_handoff(const settings&, report& out) { out.skip("postgres-handoff", why_no_postgres()); }

@@ -2,19 +2,17 @@
 #include "postgres_server.hpp"
 
 #include "cases.hpp"
+#include "child_process.hpp"
 #include "tcp.hpp"
 
 #include <pwd.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
-#include <system_error>
 #include <vector>
 
 namespace bench {
@@ -39,19 +37,6 @@ std::vector<std::string> as_account(std::vector<std::string> words) {
   return words;
 }
 
-pid_t start(std::vector<std::string> words, const std::string& log) {
-  std::vector<char*> arguments;
-  for (auto& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const pid_t made = ::fork();
-  if (made < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (made > 0) return made;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (std::freopen(log.c_str(), "a", stdout) == nullptr || ::dup2(1, 2) < 0 || ::chdir("/") != 0) ::_exit(127);
-  ::execvp(arguments[0], arguments.data());
-  ::_exit(127);
-}
-
 }  // namespace
 
 std::string why_no_postgres() {
@@ -66,15 +51,15 @@ postgres_server::postgres_server(const std::string& folder) : folder_(folder), p
     if (who == nullptr || ::chown(place.c_str(), who->pw_uid, who->pw_gid) != 0)
       throw std::runtime_error("cannot give a folder to the user postgres");
   }
-  const pid_t maker =
-      start(as_account({programs() + "initdb", "-D", data, "-A", "trust", "-U", account, "-E", "UTF8", "--locale=C"}),
-            folder_.file("making"));
+  const pid_t maker = start_program(
+      as_account({programs() + "initdb", "-D", data, "-A", "trust", "-U", account, "-E", "UTF8", "--locale=C"}),
+      folder_.file("making"));
   int status = 0;
   ::waitpid(maker, &status, 0);
   if (status != 0) throw std::runtime_error("initdb failed");
-  process_ = start(as_account({programs() + "postgres", "-D", data, "-p", std::to_string(port_), "-k", place, "-c",
-                               "listen_addresses=127.0.0.1", "-c", "max_connections=200"}),
-                   folder_.file("log"));
+  process_ = start_program(as_account({programs() + "postgres", "-D", data, "-p", std::to_string(port_), "-k", place,
+                                       "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"}),
+                           folder_.file("log"));
   for (const double end = now() + patience; !answers(port_); sleep_for(0.02))
     if (now() > end) throw std::runtime_error("the PostgreSQL server does not come up");
   sleep_for(0.5);

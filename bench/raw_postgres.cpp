@@ -49,6 +49,39 @@ void raw_postgres::acquire() {
 
 void raw_postgres::release() { ask(sql::to_leave(claim_, finality::answered)); }
 
+raw_session::raw_session(const std::string& conninfo) : with_(PQconnectdb(conninfo.c_str())) {
+  constexpr Oid int8 = 20;
+  const pg_rows lock(PQprepare(with_.get(), "lock", "select pg_try_advisory_lock($1)", 1, &int8));
+  const pg_rows unlock(PQprepare(with_.get(), "unlock", "select pg_advisory_unlock($1)", 1, &int8));
+  if (PQresultStatus(unlock.get()) != PGRES_COMMAND_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
+}
+
+void raw_session::ask(const char* statement) {
+  static const char key[8] = {0, 0, 0, 0, 0, 0, 0, 42};
+  const char* const value = key;
+  const int length = sizeof key, binary = 1;
+  const pg_rows got(PQexecPrepared(with_.get(), statement, 1, &value, &length, &binary, 1));
+  if (PQresultStatus(got.get()) != PGRES_TUPLES_OK || *PQgetvalue(got.get(), 0, 0) != 1)
+    throw std::runtime_error(PQerrorMessage(with_.get()));
+}
+
+void raw_session::pair() {
+  ask("lock");
+  ask("unlock");
+}
+
+void raw_listener::listen_to_waiters() {
+  const pg_rows all(PQexec(with_.get(), "select 'listen ' || quote_ident(channel) from interlock.il_claim"));
+  for (int row = 0; row < PQntuples(all.get()); ++row) pg_rows(PQexec(with_.get(), PQgetvalue(all.get(), row, 0)));
+}
+
+std::uint64_t raw_listener::heard() {
+  const pg_rows one(PQexec(with_.get(), "select 1"));  // what was sent before is here when this is
+  std::uint64_t out = 0;
+  for (pg_notice each(PQnotifies(with_.get())); each; each.reset(PQnotifies(with_.get()))) ++out;
+  return out;
+}
+
 }  // namespace bench
 
 #endif

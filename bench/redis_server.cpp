@@ -2,32 +2,21 @@
 #include "redis_server.hpp"
 
 #include "cases.hpp"
+#include "child_process.hpp"
 #include "tcp.hpp"
 
-#include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <stdexcept>
-#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace bench {
 namespace {
 
 constexpr double patience = 10;
-
-// In the child: only what is safe between fork and exec.
-[[noreturn]] void become(std::vector<char*>& words, const cpu_set_t* cores) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (cores != nullptr) ::sched_setaffinity(0, sizeof *cores, cores);
-  ::execvp(words[0], words.data());
-  ::_exit(127);
-}
 
 }  // namespace
 
@@ -53,15 +42,7 @@ redis_server::redis_server(const std::string& folder, std::optional<unsigned> co
                                  "2000",
                                  "--logfile",
                                  folder_.file("log")};
-  std::vector<char*> arguments;
-  for (auto& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  CPU_SET(core.value_or(0), &cores);
-  process_ = ::fork();
-  if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (process_ == 0) become(arguments, core ? &cores : nullptr);
+  process_ = start_program(std::move(words), folder_.file("said"), core);
   for (const double end = now() + patience; !answers(port_); sleep_for(0.01))
     if (now() > end) throw std::runtime_error("redis-server does not come up");
 }
