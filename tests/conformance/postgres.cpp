@@ -3,6 +3,8 @@
 
 #include "support/postgres_server.hpp"
 
+#include "backends/postgres/advisory_key.hpp"
+
 #include <interlock/testing/conformance.hpp>
 
 #include <cstdlib>
@@ -57,12 +59,36 @@ class postgres_harness final : public testing::harness {
   std::string way_, schema_, quoted_;
 };
 
+/// Advisory locks: there is nothing to make or to drop.
+class session_harness final : public testing::harness {
+ public:
+  explicit session_harness(postgres_server& server) : server_(server) {}
+  std::string url() const override { return server_.url("mode=session"); }
+  std::optional<bool> peek(std::string_view name) override {
+    return server_.value("select count(*) > 0 from " + locks(name)) == "t";
+  }
+  bool steal(std::string_view name) override {
+    server_.command("select pg_terminate_backend(pid, 5000) from " + locks(name));
+    return true;
+  }
+
+ private:
+  static std::string locks(std::string_view name) {
+    const auto key = postgres_store::advisory_key_of(name, postgres_store::key_rule::sha256)->value;
+    return "pg_locks where locktype = 'advisory' and granted and objsubid = 1 and (classid::bigint << 32 | "
+           "objid::bigint) = " +
+           std::to_string(key);
+  }
+  postgres_server& server_;
+};
+
 [[maybe_unused]] const bool asked_for = [] {
   const char* const wanted = std::getenv("INTERLOCK_POSTGRES");
   if (wanted == nullptr || *wanted == '\0') return false;
   return testing::register_conformance("postgres_" + std::string(wanted), [way = std::string(wanted)] {
     static postgres_server server;
-    return std::make_unique<postgres_harness>(server, way);
+    if (way == "session") return std::unique_ptr<testing::harness>(std::make_unique<session_harness>(server));
+    return std::unique_ptr<testing::harness>(std::make_unique<postgres_harness>(server, way));
   });
 }();
 

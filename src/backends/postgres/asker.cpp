@@ -4,6 +4,8 @@
 #include "backends/postgres/dial.hpp"
 #include "backends/postgres/server_error.hpp"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 namespace interlock::inline v1::postgres_store {
@@ -42,14 +44,17 @@ bool asker::send(const sql::flight& what) {
 bool asker::send_statement(const sql::errand& what) {
   if (!what.text.empty())
     return PQsendQueryParams(with_.get(), what.text.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;
-  std::vector<const char*> values;
-  std::vector<int> lengths, formats(what.parameters.size(), 1);
-  for (const auto& one : what.parameters) {
-    values.push_back(one.data());
-    lengths.push_back(static_cast<int>(one.size()));
+  constexpr std::size_t most = 4;
+  static constexpr std::array<int, most> formats{1, 1, 1, 1};
+  std::array<const char*, most> values{};
+  std::array<int, most> lengths{};
+  const auto count = std::min(most, what.parameters.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = what.parameters[i].data();
+    lengths[i] = static_cast<int>(what.parameters[i].size());
   }
-  return PQsendQueryPrepared(with_.get(), what.statement, static_cast<int>(values.size()), values.data(),
-                             lengths.data(), formats.data(), 1) == 1;
+  return PQsendQueryPrepared(with_.get(), what.statement, static_cast<int>(count), values.data(), lengths.data(),
+                             formats.data(), 1) == 1;
 }
 
 sql::session::progress asker::receive(sql::flight* under_way, std::vector<std::string>& news) {

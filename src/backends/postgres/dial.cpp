@@ -2,16 +2,20 @@
 #include "backends/postgres/dial.hpp"
 
 #include "backends/postgres/asker.hpp"
+#include "backends/postgres/session.sql.hpp"
 #include "backends/postgres/survey.sql.hpp"
 #include "backends/postgres/talk.hpp"
 #include "backends/postgres/wire.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <utility>
 
 namespace interlock::inline v1::postgres_store {
 namespace {
+
+constexpr milliseconds second_session{1'500};
 
 std::string field(const pg_rows& row, int column) {
   return PQgetisnull(row.get(), 0, column) != 0 ? std::string{} : PQgetvalue(row.get(), 0, column);
@@ -111,13 +115,43 @@ result<void> have_tables(talk& to, const postgres_settings& settings) {
   return {};
 }
 
-result<void> prepare(talk& to, const object_names& names) {
+result<void> prepare_tables(talk& to, const postgres_settings& settings) {
+  const auto& names = settings.names;
+  if (auto there = have_tables(to, settings); !there) return there;
   constexpr Oid bytea = 17, int8 = 20;
   if (auto done = to.prepare(ask_statement, filled_in(ask_text, names), ask_types()); !done) return done;
   if (auto done = to.prepare(survey_statement, filled_in(embedded::postgres_survey_sql, names), {bytea, bytea, int8});
       !done)
     return done;
   return to.prepare(tidy_statement, filled_in("select {schema}.{table_tidy}()::integer::text", names), {});
+}
+
+// A pooler that lends sessions for a transaction at a time lends the one we have just used to the next who comes.
+result<void> check_own_session(const postgres_settings& settings, const server_facts& ours,
+                               const std::atomic<bool>& cancelled) {
+  auto begun = begin(settings);
+  if (!begun) return begun.error();
+  talk to(begun->get(), boot_clock::now() + std::min(settings.connect_timeout, second_session), cancelled);
+  if (auto up = to.connect(); !up) return {};  // no session is left for a second client: ours is ours
+  const auto got = to.ask("select pg_backend_pid()", {});
+  if (got && std::atoi(field(*got, 0).c_str()) == ours.pid)
+    return failure(errc::unsupported,
+                   "the pooler in between gives each transaction another session (two clients were served by process " +
+                       std::to_string(ours.pid) + "): session locks need a session of their own");
+  return {};
+}
+
+result<void> prepare_sessions(talk& to, const postgres_settings& settings, const server_facts& facts,
+                              const std::atomic<bool>& cancelled) {
+  if (settings.sticky_pooler)
+    if (auto own = check_own_session(settings, facts, cancelled); !own) return own;
+  std::string text(embedded::postgres_session_sql);
+  constexpr std::string_view mark = "{whose}";
+  for (auto at = text.find(mark); at != text.npos; at = text.find(mark))
+    text.replace(at, mark.size(), settings.sticky_pooler ? ", pg_backend_pid()" : "");
+  const auto done = to.say(text);
+  if (!done) return done.error();
+  return {};
 }
 
 }  // namespace
@@ -152,12 +186,15 @@ result<sql::dialler::made> postgres_dial::dial(const std::atomic<bool>& cancelle
   if (const auto weak = weak_points(*found); strict_.load() && !weak.empty())
     return failure(errc::unavailable, "this server promises less than the one before: " + weak);
   end_forerunner(to, facts(), *found);
-  if (auto there = have_tables(to, settings_); !there) return there.error();
-  if (auto ready = prepare(to, settings_.names); !ready) return ready.error();
+  if (auto ready =
+          settings_.sessions ? prepare_sessions(to, settings_, *found, cancelled) : prepare_tables(to, settings_);
+      !ready)
+    return ready.error();
   if (!channel_.empty())
     if (auto listens = to.say("listen " + sql::quoted(channel_)); !listens) return listens.error();
   const auto run = found->run;
   const std::lock_guard lock(mutex_);
+  pid_.store(found->pid);
   facts_ = std::move(*found);
   return made{std::make_unique<asker>(std::move(*begun), channel_, origin_), run};
 }

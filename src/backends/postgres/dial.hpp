@@ -37,11 +37,14 @@ class postgres_dial final : public sql::dialler {
   /// From now on a server that promises less is not connected to.
   void insist_on_strict() noexcept { strict_.store(true); }
   [[nodiscard]] server_facts facts() const;
+  /// Of the server's process that serves the last session.
+  [[nodiscard]] int pid() const noexcept { return pid_.load(std::memory_order_relaxed); }
 
  private:
   const postgres_settings settings_;
   const std::string channel_, origin_;
   std::atomic<bool> strict_{false};
+  std::atomic<int> pid_{0};
 
   mutable std::mutex mutex_;
   server_facts facts_;  // of the last session; its process is ended first, see docs/backends/postgres.md

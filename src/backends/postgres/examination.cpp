@@ -2,6 +2,8 @@
 #include "backends/postgres/examination.hpp"
 
 #include "backends/postgres/examine.sql.hpp"
+#include "backends/postgres/examine_tables.sql.hpp"
+#include "backends/sql/session_store.hpp"
 
 #include <chrono>
 #include <cmath>
@@ -71,6 +73,9 @@ void check_room(const findings& found, std::vector<store_check>& out) {
   const auto left = static_cast<long>(found.number(9));
   out.push_back({left < 10 ? verdict::warn : verdict::ok, "connections", std::to_string(left) + " more are possible",
                  left < 10 ? "raise max_connections: a client that cannot come back loses its locks" : ""});
+}
+
+void check_tables(const findings& found, std::vector<store_check>& out) {
   const auto size = static_cast<long>(found.number(11) / 1024 / 1024);
   const bool old = found.number(10) > 0;
   out.push_back(
@@ -81,24 +86,49 @@ void check_room(const findings& found, std::vector<store_check>& out) {
                   : ""});
 }
 
+using checks = std::vector<store_check>;
+
+template <class Check>
+std::shared_ptr<sql::errand> examine(std::string text, Check check, completion<checks> done) {
+  auto out =
+      std::make_shared<sql::errand>(nullptr, std::vector<std::string>{},
+                                    [check, done = std::move(done)](const result<const sql::rows*>& got) mutable {
+                                      if (!got) return done(got.error());
+                                      const findings found{*got};
+                                      checks all;
+                                      all.push_back({verdict::ok, "server", "PostgreSQL " + found.text(0), {}});
+                                      check(found, all);
+                                      check_way(found, all);
+                                      check_room(found, all);
+                                      done(std::move(all));
+                                    });
+  out->text = std::move(text);
+  return out;
+}
+
 }  // namespace
 
-std::shared_ptr<sql::errand> examination_errand(const object_names& names, completion<std::vector<store_check>> done) {
-  auto out = std::make_shared<sql::errand>(nullptr, std::vector<std::string>{},
-                                           [done = std::move(done)](const result<const sql::rows*>& got) mutable {
-                                             if (!got) return done(got.error());
-                                             const findings found{*got};
-                                             std::vector<store_check> all;
-                                             all.push_back({verdict::ok, "server", "PostgreSQL " + found.text(0), {}});
-                                             check_durability(found, all);
-                                             check_standbys(found, all);
-                                             check_clock(found, all);
-                                             check_way(found, all);
-                                             check_room(found, all);
-                                             done(std::move(all));
-                                           });
-  out->text = filled_in(embedded::postgres_examine_sql, names);
-  return out;
+std::shared_ptr<sql::errand> examination_errand(const object_names& names, completion<checks> done) {
+  const auto text = std::string(embedded::postgres_examine_sql) + std::string(embedded::postgres_examine_tables_sql);
+  return examine(
+      filled_in(text, names),
+      [](const findings& found, checks& all) {
+        check_durability(found, all);
+        check_standbys(found, all);
+        check_clock(found, all);
+        check_tables(found, all);
+      },
+      std::move(done));
+}
+
+std::shared_ptr<sql::errand> session_examination_errand(completion<checks> done) {
+  return examine(
+      std::string(embedded::postgres_examine_sql),
+      [](const findings&, checks& all) {
+        all.push_back({verdict::warn, "sessions", sql::session_caveat,
+                       "without mode=session locks are in tables, with leases and tokens"});
+      },
+      std::move(done));
 }
 
 }  // namespace interlock::inline v1::postgres_store

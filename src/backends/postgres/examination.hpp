@@ -12,5 +12,7 @@ namespace interlock::inline v1::postgres_store {
 
 /// How the server is set up, good or bad, and what to change.
 std::shared_ptr<sql::errand> examination_errand(const object_names& names, completion<std::vector<store_check>> done);
+/// The same where locks are those of sessions.
+std::shared_ptr<sql::errand> session_examination_errand(completion<std::vector<store_check>> done);
 
 }  // namespace interlock::inline v1::postgres_store

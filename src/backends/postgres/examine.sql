@@ -4,7 +4,4 @@ select current_setting('server_version'), current_setting('fsync'), current_sett
        (select count(*) from pg_stat_replication), extract(epoch from clock_timestamp())::text,
        coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false), inet_server_addr() is null,
        current_setting('max_connections')::integer - (select count(*) from pg_stat_activity
-                                                       where backend_type = 'client backend'),
-       (select count(*) from {schema}.{table_claim} c where c.ends < clock_timestamp() - interval '1 hour'),
-       pg_total_relation_size($interlock${schema}.{table_claim}$interlock$) +
-         pg_total_relation_size($interlock${schema}.{table_name}$interlock$)
+                                                       where backend_type = 'client backend')

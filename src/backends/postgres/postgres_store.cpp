@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "backends/postgres/postgres_store.hpp"
 
+#include "backends/postgres/advisory_words.hpp"
 #include "backends/postgres/dial.hpp"
 #include "backends/postgres/examination.hpp"
 #include "backends/postgres/news.hpp"
+#include "backends/postgres/wire.hpp"
+#include "backends/sql/session_store.hpp"
 #include "backends/sql/survey.hpp"
 #include "backends/sql/table_store.hpp"
 #include "core/origin.hpp"
@@ -13,12 +16,6 @@
 
 namespace interlock::inline v1::postgres_store {
 namespace {
-
-std::string big_endian(std::uint64_t value) {
-  std::string out;
-  for (int shift = 56; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift);
-  return out;
-}
 
 store_traits traits_of_postgres(const server_facts& found, bool listens) {
   store_traits out;
@@ -31,6 +28,21 @@ store_traits traits_of_postgres(const server_facts& found, bool listens) {
   out.lease_min = milliseconds{10};
   out.lease_max = std::chrono::hours{24 * 30};
   return out;
+}
+
+sql::place place_of(const postgres_settings& settings) {
+  return {.shown = "postgres " + settings.shown, .timeout = settings.timeout};
+}
+
+result<std::unique_ptr<backend>> open_session_locks(const backend_environment& environment,
+                                                    const postgres_settings& settings) {
+  auto by = std::make_shared<postgres_dial>(settings, std::string{}, std::string{});
+  store_traits traits;
+  traits.shared = true;
+  traits.store = "postgres";
+  traits.lease_max = std::chrono::hours{24 * 20};  // idle_session_timeout is an integer of milliseconds
+  auto words = std::make_unique<advisory_words>(settings, by);
+  return sql::open_sessions(environment, place_of(settings), by, std::move(words), std::move(traits));
 }
 
 }  // namespace
@@ -54,14 +66,15 @@ result<std::string> schema_for(const store_url& url) {
 result<std::unique_ptr<backend>> open_postgres(const backend_environment& environment) {
   auto settings = read_settings(environment);
   if (!settings) return settings.error();
+  if (settings->sessions) return open_session_locks(environment, *settings);
   const bool listens = settings->listens;
   const auto names = settings->names;
   // Known to the server alone: whoever could guess it could wake us for nothing.
   const auto channel = listens ? "interlock_" + to_string(public_id(core::kernel_random().secret())) : std::string{};
   auto by = std::make_shared<postgres_dial>(*settings, channel, sql::write_origin(core::own_origin({})));
   auto to = std::make_shared<sql::way>(
-      environment, sql::place{.shown = "postgres " + settings->shown, .timeout = settings->timeout}, by,
-      [&events = environment.events](std::string_view text) { deliver(text, events); });
+      environment, place_of(*settings), by,
+      sql::listener{.notified = [&events = environment.events](std::string_view text) { deliver(text, events); }});
   if (auto opened = to->open(); !opened) {
     to->close();
     return opened.error();

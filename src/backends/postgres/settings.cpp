@@ -6,6 +6,8 @@
 namespace interlock::inline v1::postgres_store {
 namespace {
 
+constexpr milliseconds patience_with_session{10'000};  // giving up a session gives up its locks
+
 failure bad(const std::string& text) { return failure(errc::invalid_argument, "store URL: " + text); }
 
 std::string option(const store_url& url, std::string_view name) {
@@ -48,6 +50,28 @@ void read_place(const store_url& url, postgres_settings& out) {
     if (const auto text = option(url, name); !text.empty() && hosts.empty()) out.parameters.emplace_back(name, text);
 }
 
+// Tables, or the locks of a session; options of the one mean nothing to the other.
+result<void> read_mode(const store_url& url, postgres_settings& out) {
+  const auto mode = option(url, "mode");
+  if (!mode.empty() && mode != "table" && mode != "session")
+    return bad("mode=" + mode + " is neither table nor session");
+  out.sessions = mode == "session";
+  for (const auto* name : {"create", "listen", "schema", "table"})
+    if (out.sessions && url.options.contains(name))
+      return bad(std::string(name) + " is for tables: mode=session has none");
+  if (out.sessions) out.timeout = patience_with_session;
+  const auto keys = option(url, "keys");
+  if (keys.empty()) return {};
+  const auto rule = parse_key_rule(keys);
+  if (!out.sessions) return bad("keys is for advisory locks: it needs mode=session");
+  if (!rule)
+    return bad("keys=" + keys +
+               " is none of sha256, django-pglock, django-pglocks, flyway, medallion, number, rails, symfony, tooz, "
+               "with_advisory_lock");
+  out.keys = *rule;
+  return {};
+}
+
 }  // namespace
 
 result<object_names> read_names(const store_url& url) {
@@ -61,8 +85,8 @@ result<object_names> read_names(const store_url& url) {
 result<postgres_settings> read_settings(const backend_environment& environment) {
   const auto& url = environment.url;
   if (auto known = core::check_options(
-          url, {"connect_timeout", "create", "gssencmode", "host", "listen", "pooler", "port", "schema", "sslcert",
-                "sslcrl", "sslkey", "sslmode", "sslrootcert", "table", "timeout"});
+          url, {"connect_timeout", "create", "gssencmode", "host", "keys", "listen", "mode", "pooler", "port", "schema",
+                "sslcert", "sslcrl", "sslkey", "sslmode", "sslrootcert", "table", "timeout"});
       !known)
     return known.error();
   postgres_settings out;
@@ -80,6 +104,7 @@ result<postgres_settings> read_settings(const backend_environment& environment) 
   auto names = read_names(url);
   if (!names) return names.error();
   out.names = std::move(*names);
+  if (auto read = read_mode(url, out); !read) return read.error();
   if (auto span = read_span(url, "timeout", out.timeout); !span) return span.error();
   if (auto span = read_span(url, "connect_timeout", out.connect_timeout); !span) return span.error();
   if (auto read = read_switch(url, "create", out.may_create); !read) return read.error();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/postgres/advisory_key.hpp"
 #include "backends/postgres/objects.hpp"
 
 #include <interlock/backend.hpp>
@@ -17,6 +18,8 @@ struct postgres_settings {
   std::function<std::string()> password{};                        ///< asked at every connection
   std::string shown{};                                            ///< where it is, for people
   object_names names{};
+  bool sessions = false;                ///< mode=session: advisory locks of the connection, no tables
+  key_rule keys = key_rule::sha256;     ///< of advisory locks
   bool may_create = true;               ///< tables and functions, if they are not there
   bool sticky_pooler = false;           ///< one may be in between: each of its clients keeps its session
   bool listens = true;                  ///< for news of grants; otherwise waiters look again and again

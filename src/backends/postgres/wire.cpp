@@ -111,4 +111,10 @@ sql::reply read_reply(const PGresult* rows, int row) noexcept {
   return out;
 }
 
+std::string big_endian(std::uint64_t value) {
+  std::string out;
+  for (int shift = 56; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift);
+  return out;
+}
+
 }  // namespace interlock::inline v1::postgres_store

@@ -35,6 +35,9 @@ class ask_parameters {
   int lengths_[count]{};
 };
 
+/// How a bigint goes over the wire.
+std::string big_endian(std::uint64_t value);
+
 /// The row of an answer to one question, in binary format.
 sql::reply read_reply(const PGresult* rows, int row) noexcept;
 

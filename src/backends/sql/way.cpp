@@ -7,14 +7,13 @@
 
 namespace interlock::inline v1::sql {
 
-way::way(const backend_environment& environment, place at, std::shared_ptr<dialler> by,
-         std::function<void(std::string_view)> notified)
+way::way(const backend_environment& environment, place at, std::shared_ptr<dialler> by, listener tells)
     : loop_(environment.loop),
       time_(environment.time),
       events_(environment.events),
       place_(std::move(at)),
       dialler_(std::move(by)),
-      notified_(std::move(notified)) {}
+      tells_(std::move(tells)) {}
 
 result<void> way::open() {
   connect();
@@ -64,6 +63,7 @@ void way::down(connection& which, const failure&) noexcept {
     if (closed_ || talk_.get() != &which) return;
     talk_ = nullptr;
   }
+  tells_.ended();
   events_.link(false);
   connect_later();
 }
@@ -87,6 +87,10 @@ way::pointer way::current() const {
 void way::send(const std::shared_ptr<errand>& what, inline_work here) {
   if (const auto to = current()) return to->submit(what, here);
   whole(what).fail(failure(errc::unavailable, place_.shown + ": not connected"));
+}
+
+void way::give_up(const failure& why) noexcept {
+  if (const auto to = current()) to->fail(why);
 }
 
 void way::flush() noexcept {

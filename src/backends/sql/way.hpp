@@ -30,16 +30,23 @@ class dialler {
   virtual result<made> dial(const std::atomic<bool>& cancelled) = 0;
 };
 
+/// What a way says that nobody asked for.
+struct listener {
+  std::function<void(std::string_view)> notified = [](std::string_view) {};
+  std::function<void()> ended = [] {};  ///< the session is over, and the next one not begun
+};
+
 /// A connection that is made anew when it breaks.
 class way final : public connection::owner, public std::enable_shared_from_this<way> {
  public:
-  way(const backend_environment& environment, place at, std::shared_ptr<dialler> by,
-      std::function<void(std::string_view)> notified);
+  way(const backend_environment& environment, place at, std::shared_ptr<dialler> by, listener tells);
 
   /// The first connection; waits for it.
   result<void> open();
 
   void send(const std::shared_ptr<errand>& what, inline_work here);
+  /// This session is not to be relied on: as if the server had ended it.
+  void give_up(const failure& why) noexcept;
   void close() noexcept;
 
   void flush() noexcept;
@@ -54,7 +61,7 @@ class way final : public connection::owner, public std::enable_shared_from_this<
   using pointer = std::shared_ptr<connection>;
 
   void down(connection& which, const failure& why) noexcept override;
-  void notified(std::string_view news) noexcept override { notified_(news); }
+  void notified(std::string_view news) noexcept override { tells_.notified(news); }
   void connect();
   void dialled(result<dialler::made> made);
   void connect_later() noexcept;
@@ -65,7 +72,7 @@ class way final : public connection::owner, public std::enable_shared_from_this<
   backend_events& events_;
   const place place_;
   const std::shared_ptr<dialler> dialler_;
-  const std::function<void(std::string_view)> notified_;
+  const listener tells_;
 
   net::loan<connection> loan_;
 

@@ -17,9 +17,7 @@ TEST_P(ownership, a_late_release_does_not_take_the_lock_from_the_next_holder) {
   EXPECT_EQ(late.release().error(), errc::lost);
   late = {};
   std::this_thread::sleep_for(100ms);
-  const auto now = store->inspect("orders/42");
-  ASSERT_EQ(now.holders.size(), 1U);
-  EXPECT_EQ(now.holders[0].id, held.id());
+  EXPECT_TRUE(is_held_by(held));
   EXPECT_TRUE(held.valid());
 }
 
@@ -30,7 +28,7 @@ TEST_P(ownership, a_repeated_release_changes_nothing_of_the_next_holder) {
   const auto next = second.acquire("orders/42");
   EXPECT_TRUE(once.release()) << "a released guard does nothing";
   EXPECT_TRUE(store->peek("orders/42"));
-  EXPECT_EQ(store->inspect("orders/42").holders.at(0).id, next.id());
+  EXPECT_TRUE(is_held_by(next));
 }
 
 TEST_P(ownership, a_renewal_never_brings_back_what_was_removed) {
@@ -51,7 +49,7 @@ TEST_P(ownership, a_renewal_does_not_touch_the_next_holder) {
   store->steal("orders/42");
   const auto held = next.acquire("orders/42");
   EXPECT_TRUE(eventually([&] { return !robbed.valid(); }));
-  EXPECT_EQ(store->inspect("orders/42").holders.at(0).id, held.id());
+  EXPECT_TRUE(is_held_by(held));
 }
 
 TEST_P(ownership, nothing_is_renewed_after_its_release) {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "backends/sql/session_words.hpp"
+#include "backends/sql/way.hpp"
+
+#include <interlock/backend.hpp>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace interlock::inline v1::sql {
+
+/// The questions of a backend, answered with the locks of one session. The server knows a session and a key, and grants
+/// a session what it has already; who of this client holds what, for how long, and who waits, is known here. With the
+/// session all of it ends.
+class session_locks : public std::enable_shared_from_this<session_locks> {
+ public:
+  session_locks(std::unique_ptr<session_words> words, const backend_environment& environment);
+  /// Before anything is asked.
+  void use(const std::shared_ptr<way>& to) { way_ = to; }
+
+  void enter(const claim& who, entry how, inline_work here, completion<standing> done);
+  void look(std::span<const claim> whom, inline_work here, completion<standings> done);
+  void leave(const claim& who, finality how, inline_work here, completion<departure> done);
+  void show(const std::string& name, completion<survey_page> done);
+  void examine(completion<std::vector<store_check>> done);
+  /// The session is over: whoever held something is told.
+  void session_ended();
+
+ private:
+  struct known {
+    enum class state : std::uint8_t { asking, waiting, held };
+    state is = state::asking;
+    std::string key{};
+    bool shared = false;
+    bool queues = false;
+    milliseconds lease{}, wait_lease{};
+    instant ends{};
+    bool left = false;               // while it was being asked for
+    completion<departure> leaver{};  // waits for what became of it
+  };
+  /// Who of this client has a key, or asks the server for it.
+  struct users {
+    std::uint32_t readers = 0, writers = 0;
+  };
+  struct round;
+
+  [[nodiscard]] bool fits(const known& one) const;
+  void occupy(const known& one);
+  void vacate(const known& one);
+  [[nodiscard]] std::optional<result<standing>> note(const claim& who, entry how, const std::string& key);
+  [[nodiscard]] std::optional<result<standing>> answer_here(const claim_secret& who, known& one);
+  void answered(const claim_secret& who, const result<bool>& got, completion<standing> done);
+  [[nodiscard]] result<standing> settle(const claim_secret& who, const result<bool>& got, std::vector<known>& undo);
+  [[nodiscard]] result<standing> confirm(const claim_secret& who, const result<bool>& got);
+  void put_right(std::vector<known> left);
+  void unlock(const known& one, inline_work here, completion<departure> done);
+  void wake(const std::string& key);
+  void have_patience(milliseconds lease);
+  void expire_at(instant when);
+  void expire();
+  void ping_later(milliseconds pause);
+  void bury(const claim& who);
+  [[nodiscard]] result<bool> read(const result<const rows*>& got, std::size_t row);
+  void send(session_words::statement what, inline_work here, errand::rows_handler done);
+
+  const std::unique_ptr<session_words> words_;
+  reactor& loop_;
+  const time_source& time_;
+  backend_events& events_;
+  std::weak_ptr<way> way_;
+
+  std::mutex mutex_;  // everything below
+  std::unordered_map<claim_secret, known> claims_;
+  std::unordered_map<std::string, users> users_;
+  std::unordered_map<claim_secret, instant> graves_;  // left finally: a late enter has no effect
+  milliseconds patience_{0};                          // of the server with a silent session; 0: for ever
+  bool pinging_ = false;
+  instant expire_at_ = instant::max();
+};
+
+}  // namespace interlock::inline v1::sql
