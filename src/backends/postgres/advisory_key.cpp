@@ -34,7 +34,7 @@ std::uint64_t first_eight(const Bytes& bytes) noexcept {  // the least significa
 
 // Up to nine characters are the key themselves, seven bits each, ended by a zero and filled with ones; sixteen
 // hexadecimal digits are a number, twice eight are two; everything else is hashed.
-advisory_key by_medallion(std::string_view name) {
+result<advisory_key> by_medallion(std::string_view name) {
   const bool ascii = std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
   if (name.size() <= 9 && ascii) {
     std::uint64_t out = 0;
@@ -45,7 +45,7 @@ advisory_key by_medallion(std::string_view name) {
     }
     out <<= 1;
     for (++bits; bits < 64; ++bits) out = out << 1 | 1;
-    return {static_cast<std::int64_t>(out), true};
+    return advisory_key{static_cast<std::int64_t>(out), true};
   }
   if (name.size() == 16)
     if (const auto value = number<std::uint64_t>(name, 16)) return single(*value);
@@ -53,7 +53,9 @@ advisory_key by_medallion(std::string_view name) {
     const auto first = number<std::uint32_t>(name.substr(0, 8), 16), second = number<std::uint32_t>(name.substr(9), 16);
     if (first && second) return pair(*first, *second);
   }
-  return single(first_eight(sha1(name)));
+  const auto hash = sha1(name);
+  if (!hash) return hash.error();
+  return single(first_eight(*hash));
 }
 
 // Java's String.hashCode(), which counts UTF-16 units.
@@ -116,7 +118,8 @@ result<advisory_key> advisory_key_of(std::string_view name, key_rule by) {
     case key_rule::symfony: return advisory_key{crc32(name), false};
     case key_rule::tooz: {
       const auto hash = md5(name);
-      return pair(hash[0], hash[1]);
+      if (!hash) return hash.error();
+      return pair((*hash)[0], (*hash)[1]);
     }
     case key_rule::with_advisory_lock: return pair(crc32(name) & 0x7fffffff, 0);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <interlock/result.hpp>
+
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -9,7 +11,7 @@
 namespace interlock::inline v1::postgres_store {
 
 std::uint32_t crc32(std::string_view text) noexcept;
-std::array<std::uint8_t, 16> md5(std::string_view text);
-std::array<std::uint8_t, 20> sha1(std::string_view text);
+result<std::array<std::uint8_t, 16>> md5(std::string_view text);
+result<std::array<std::uint8_t, 20>> sha1(std::string_view text);
 
 }  // namespace interlock::inline v1::postgres_store
