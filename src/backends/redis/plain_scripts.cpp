@@ -28,18 +28,24 @@ std::string_view part(std::string_view file) {
   return missing_part;
 }
 
-// Never destroyed: a client may still be undoing things while the program ends.
-script assembled(std::string_view source) { return (*new assembled_script(source, part)).made; }
+struct assembled_scripts {
+  const assembled_script enter{embedded::redis_plain_enter_lua, part}, look{embedded::redis_plain_look_lua, part},
+      leave{embedded::redis_plain_leave_lua, part}, bundle{embedded::redis_plain_bundle_lua, part};
+  const plain_scripts all{enter.made,
+                          look.made,
+                          leave.made,
+                          bundle.made,
+                          script(embedded::redis_plain_show_lua),
+                          script(embedded::redis_plain_evict_lua),
+                          script(embedded::redis_plain_sweep_lua)};
+};
 
 }  // namespace
 
+// Never destroyed: a client may still be undoing things while the program ends.
 const plain_scripts& all_plain_scripts() {
-  static const auto& all =
-      *new plain_scripts{assembled(embedded::redis_plain_enter_lua), assembled(embedded::redis_plain_look_lua),
-                         assembled(embedded::redis_plain_leave_lua), assembled(embedded::redis_plain_bundle_lua),
-                         script(embedded::redis_plain_show_lua),     script(embedded::redis_plain_evict_lua),
-                         script(embedded::redis_plain_sweep_lua)};
-  return all;
+  static const auto& one = *new assembled_scripts;
+  return one.all;
 }
 
 milliseconds companion_life(milliseconds lease) noexcept {
