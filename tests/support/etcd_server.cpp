@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -56,12 +57,15 @@ std::string etcd_server::endpoint(std::size_t which) const {
   return (options_.tls ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(port(which));
 }
 
+std::string etcd_server::peers_of(std::size_t which) const {
+  return "http://127.0.0.1:" + std::to_string(members_.at(which)->peers.number());
+}
+
 std::vector<std::string> etcd_server::arguments(std::size_t which) const {
   std::string all;
   for (std::size_t i = 0; i < size(); ++i)
-    all +=
-        (i == 0 ? "m" : ",m") + std::to_string(i) + "=http://127.0.0.1:" + std::to_string(members_[i]->peers.number());
-  const auto peers = "http://127.0.0.1:" + std::to_string(members_.at(which)->peers.number());
+    if (!members_[i]->removed) all += (all.empty() ? "m" : ",m") + std::to_string(i) + "=" + peers_of(i);
+  const auto peers = peers_of(which);
   std::vector<std::string> out{"--name=m" + std::to_string(which),
                                "--data-dir=" + (members_[which]->process.folder() / "data").string(),
                                "--listen-client-urls=" + endpoint(which),
@@ -90,17 +94,76 @@ void etcd_server::start() {
 
 void etcd_server::await_all() {
   for (std::size_t i = 0; i < size(); ++i)
-    members_[i]->process.await("ready", [&] {
-      if (options_.tls && !options_.mutual)  // the certificate may be a bad one, which etcdctl would not bear
-        return agent("/bin/bash", {"-c", "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port(i))}).wait() == 0;
-      auto words = control_arguments();
-      words[0] = "--endpoints=" + endpoint(i);
-      words.insert(words.end(), {"--command-timeout=1s", "endpoint", "health"});
-      auto one = run_control(words);
-      while (one.line()) {
-      }
-      return one.wait() == 0;
-    });
+    if (!members_[i]->removed) await_one(i);
+}
+
+void etcd_server::await_one(std::size_t which) {
+  members_[which]->process.await("ready", [&] {
+    if (options_.tls && !options_.mutual)  // the certificate may be a bad one, which etcdctl would not bear
+      return agent("/bin/bash", {"-c", "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port(which))}).wait() == 0;
+    auto words = control_arguments();
+    words[0] = "--endpoints=" + endpoint(which);
+    words.insert(words.end(), {"--command-timeout=1s", "endpoint", "health"});
+    auto one = run_control(words);
+    while (one.line()) {
+    }
+    return one.wait() == 0;
+  });
+}
+
+int etcd_server::requests(const std::string& method) const {
+  agent metrics("/bin/bash", {"-c", "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port()) +
+                                        "; printf 'GET /metrics HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3"});
+  const auto wanted = "grpc_server_started_total{grpc_method=\"" + method + "\"";
+  int sum = 0;
+  while (const auto line = metrics.line())
+    if (line->starts_with(wanted)) sum += std::stoi(line->substr(line->find_last_of(' ')));
+  return sum;
+}
+
+// A leader that is taken out is followed by an election, and what is asked meanwhile may time out, done or not.
+void etcd_server::change(const std::vector<std::string>& words, const std::string& done) const {
+  for (int tries = 1;; ++tries) try {
+      control(words);
+      return;
+    } catch (const std::runtime_error& error) {
+      const std::string said = error.what();
+      if (tries > 1 && said.find(done) != said.npos) return;
+      const bool late = said.find("Unavailable") != said.npos || said.find("DeadlineExceeded") != said.npos;
+      if (tries == 10 || !late) throw;
+    }
+}
+
+void etcd_server::remove_member(std::size_t member) {
+  std::istringstream lines(control({"member", "list"}));
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(", m" + std::to_string(member) + ",") != line.npos) {
+      members_.at(member)->removed = true;
+      change({"member", "remove", line.substr(0, line.find(','))}, "member not found");
+    }
+  members_.at(member)->process.kill();
+}
+
+void etcd_server::add_member() {
+  members_.push_back(std::make_unique<node>());
+  const auto which = size() - 1;
+  members_[which]->removed = true;  // it does not answer yet
+  change({"member", "add", "m" + std::to_string(which), "--peer-urls=" + peers_of(which)}, "Peer URLs already exists");
+  members_[which]->removed = false;
+  auto words = arguments(which);
+  words.emplace_back("--initial-cluster-state=existing");
+  members_[which]->process.start(std::move(words));
+  await_one(which);
+}
+
+void etcd_server::restart_empty(const std::string& cluster) {
+  auto& one = members_.at(0)->process;
+  one.kill();
+  std::filesystem::remove_all(one.folder() / "data");
+  auto words = arguments(0);
+  if (!cluster.empty()) words.push_back("--initial-cluster-token=" + cluster);
+  one.start(std::move(words));
+  await_all();
 }
 
 void etcd_server::restart(std::size_t which) {
@@ -110,7 +173,10 @@ void etcd_server::restart(std::size_t which) {
 
 std::string etcd_server::url(const std::string& path, const std::string& query) const {
   std::string out = options_.tls ? "etcds://" : "etcd://";
-  for (std::size_t i = 0; i < size(); ++i) out += (i == 0 ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port(i));
+  bool first = true;
+  for (std::size_t i = 0; i < size(); ++i)
+    if (!members_[i]->removed)
+      out += (std::exchange(first, false) ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port(i));
   return out + path + (query.empty() ? "" : "?" + query);
 }
 
@@ -121,7 +187,8 @@ std::string etcd_server::url_at(int port, const std::string& path, const std::st
 
 std::vector<std::string> etcd_server::control_arguments() const {
   std::string all;
-  for (std::size_t i = 0; i < size(); ++i) all += (i == 0 ? "" : ",") + endpoint(i);
+  for (std::size_t i = 0; i < size(); ++i)
+    if (!members_[i]->removed) all += (all.empty() ? "" : ",") + endpoint(i);
   std::vector<std::string> out{"--endpoints=" + all};
   if (options_.tls) {
     out.push_back("--cacert=" + options_.tls->authority.string());

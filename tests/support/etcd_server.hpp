@@ -29,7 +29,7 @@ class etcd_server {
 
   [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
   [[nodiscard]] int port(std::size_t member = 0) const { return members_.at(member)->client.number(); }
-  /// Of all members. `path` as in "/locks", `query` as in "timeout=1s".
+  /// Of all members but removed ones. `path` as in "/locks", `query` as in "timeout=1s".
   [[nodiscard]] std::string url(const std::string& path = {}, const std::string& query = {}) const;
   [[nodiscard]] std::string url_at(int port, const std::string& path = {}, const std::string& query = {}) const;
 
@@ -37,8 +37,18 @@ class etcd_server {
   std::string control(const std::vector<std::string>& words) const;
   /// The arguments that lead etcdctl to these servers.
   [[nodiscard]] std::vector<std::string> control_arguments() const;
+  /// How many calls of this method ("Txn") the first member has had, by its own count.
+  [[nodiscard]] int requests(const std::string& method) const;
+  /// These two need --strict-reconfig-check=false, since members do not trust each other for the first seconds.
+  /// Takes a member out of the cluster, for good; its process ends. The others keep their numbers.
+  void remove_member(std::size_t member);
+  /// Another one, which answers when this returns. Its number is size() - 1.
+  void add_member();
   /// Which member leads now.
   [[nodiscard]] std::size_t leader() const;
+
+  /// Comes back with nothing it knew; `cluster`: as another one, or as what it was.
+  void restart_empty(const std::string& cluster);
 
   void kill(std::size_t member) { members_.at(member)->process.kill(); }
   void freeze(std::size_t member) { members_.at(member)->process.freeze(); }
@@ -50,10 +60,14 @@ class etcd_server {
   struct node {
     reserved_port client{}, peers{};
     server_process process{"etcd"};
+    bool removed = false;
   };
   void start();
   void await_all();
+  [[nodiscard]] std::string peers_of(std::size_t which) const;
   [[nodiscard]] std::vector<std::string> arguments(std::size_t which) const;
+  void await_one(std::size_t which);
+  void change(const std::vector<std::string>& words, const std::string& done) const;
   [[nodiscard]] std::string endpoint(std::size_t which) const;
 
   etcd_options options_;

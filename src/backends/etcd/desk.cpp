@@ -13,6 +13,7 @@ constexpr std::size_t most_tombs = 10'000;
 
 desk::desk(std::shared_ptr<link> along, keyring keys, backend_events& events, reactor& loop, const time_source& time)
     : link_(std::move(along)),
+      together_(std::make_shared<bundler>(link_, loop, time)),
       keys_(std::move(keys)),
       events_(events),
       loop_(loop),
@@ -155,15 +156,22 @@ void desk::adopt(record& one, const key_value& kv) {
 }
 
 // The answer is of revision `at`; of what was deleted later, the watch may have told already.
-void desk::count(record& one, std::int64_t ahead, revision at) {
+void desk::count(record& one, const std::vector<key_value>& before, std::int64_t ahead, bool all, revision at) {
+  one.before.clear();
+  for (const auto& each : before) one.before.push_back(each.key);
   one.ahead = ahead;
+  one.all_known = all;
   one.counted_at = seen_since_ != 0 && seen_since_ <= at && forgotten_at_ <= at ? at : 0;
   if (one.counted_at == 0) return;
-  for (const auto& each : recent_) {
-    if (each.at <= at || each.written != one.written || each.created > one.created) continue;
-    if (each.created == 0) one.counted_at = 0;
-    --one.ahead;
-  }
+  for (const auto& each : recent_)
+    if (each.at > at && each.written == one.written) strike_off(one, each.key);
+  if (one.before.empty() && !one.all_known) one.counted_at = 0;
+}
+
+bool desk::strike_off(record& one, const std::string& key) {
+  if (std::erase(one.before, key) == 0) return false;
+  one.ahead = std::max<std::int64_t>(one.ahead - 1, static_cast<std::int64_t>(one.before.size()));
+  return true;
 }
 
 standing desk::held_standing(const record& one, std::int64_t behind) const {

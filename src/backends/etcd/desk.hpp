@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/etcd/bundler.hpp"
 #include "backends/etcd/keys.hpp"
 #include "backends/etcd/link.hpp"
 #include "backends/etcd/queue_rules.hpp"
@@ -37,9 +38,11 @@ struct record {
   bool held = false;
   std::uint64_t token = 0;
 
-  // A full-weight claim that waits counts the keys before its own; the watch counts them down.
-  std::int64_t ahead = 0;
-  revision counted_at = 0;  ///< 0: not counted, look instead
+  // A full-weight claim that waits knows the keys just before its own, and the watch strikes them off.
+  std::vector<std::string> before{};
+  bool all_known = false;   ///< there are no others before those
+  std::int64_t ahead = 0;   ///< how many there are, about
+  revision counted_at = 0;  ///< 0: not known, look instead
 
   std::vector<session_ptr> risky{};  ///< an enter with these was never answered, and may still happen
   bool burnt = false;                ///< its key may be deleted late, too: nobody else may use it
@@ -52,20 +55,24 @@ struct record {
 };
 using record_ptr = std::shared_ptr<record>;
 
+/// How many keys a waiting claim knows before its own: when they are gone it is its turn, or it asks again.
+inline constexpr std::int64_t most_known = 16;
+
 /// All claims of one client and what etcd has said about them: turns questions about claims into transactions, and
 /// deletions into news.
 class desk final : public link_listener, public std::enable_shared_from_this<desk> {
  public:
   desk(std::shared_ptr<link> along, keyring keys, backend_events& events, reactor& loop, const time_source& time);
 
-  void enter(const claim& who, entry how, completion<standing> done);
+  void enter(const claim& who, entry how, inline_work here, completion<standing> done);
   void look(std::span<const claim> whom, completion<standings> done);
-  void leave(const claim& who, finality how, completion<departure> done);
+  void leave(const claim& who, finality how, inline_work here, completion<departure> done);
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done);
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done);
   void survey(survey_query what, completion<survey_page> done);
   /// From now on hints are given; returns when they are, or after a while.
   void begin(milliseconds patience);
+  void flush() { together_->flush(); }
   void close() noexcept;
 
   // The watch's news.
@@ -113,8 +120,8 @@ class desk final : public link_listener, public std::enable_shared_from_this<des
     standing as{};
   };
   struct recent {
-    std::string written{};
-    revision at = 0, created = 0;
+    std::string written{}, key{};
+    revision at = 0;
   };
 
   // Order and records.
@@ -131,7 +138,9 @@ class desk final : public link_listener, public std::enable_shared_from_this<des
 
   // What an answer means for a record; with the mutex held.
   void adopt(record& one, const key_value& kv);
-  void count(record& one, std::int64_t ahead, revision at);
+  void count(record& one, const std::vector<key_value>& before, std::int64_t ahead, bool all, revision at);
+  /// false: it was not among those before it.
+  static bool strike_off(record& one, const std::string& key);
   [[nodiscard]] standing held_standing(const record& one, std::int64_t behind) const;
   [[nodiscard]] standing waiting_standing(const record& one, std::uint32_t before) const;
   [[nodiscard]] static standing gone_standing(bool evicted);
@@ -154,6 +163,7 @@ class desk final : public link_listener, public std::enable_shared_from_this<des
   void told_about(const record_ptr& one, const deletion& gone, std::vector<news>& out) const;
 
   const std::shared_ptr<link> link_;
+  const std::shared_ptr<bundler> together_;
   const keyring keys_;
   backend_events& events_;
   reactor& loop_;

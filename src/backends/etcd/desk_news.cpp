@@ -52,7 +52,7 @@ void desk::told(const deletion& one, std::vector<news>& out) {
         out.push_back({news::kind::look_again, each->secret, {}});
     return;
   }
-  recent_.push_back({name->first, one.at, one.created});
+  recent_.push_back({name->first, one.key, one.at});
   if (recent_.size() > most_recent) {
     forgotten_at_ = recent_.front().at;
     recent_.pop_front();
@@ -63,17 +63,20 @@ void desk::told(const deletion& one, std::vector<news>& out) {
 void desk::told_about(const record_ptr& one, const deletion& gone, std::vector<news>& out) const {
   if (one->created == 0 || one->leaving) return;
   if (one->key == gone.key) {  // ours, and not by us
-    if (gone.created == 0 || gone.created == one->created) out.push_back({news::kind::look_again, one->secret, {}});
+    if (gone.at > one->created) out.push_back({news::kind::look_again, one->secret, {}});
     return;
   }
   if (one->held && !one->upgrading()) return;
-  if (gone.created > one->created && !one->upgrading()) return;
-  if (!one->whole() || one->held || one->counted_at == 0 || gone.created == 0) {
+  if (!one->whole() || one->held || one->counted_at == 0) {
     out.push_back({news::kind::look_again, one->secret, {}});
     return;
   }
-  if (gone.at <= one->counted_at) return;
-  if (--one->ahead > 0) return;
+  if (gone.at <= one->counted_at || !strike_off(*one, gone.key) || !one->before.empty()) return;
+  if (!one->all_known) {
+    one->counted_at = 0;
+    out.push_back({news::kind::look_again, one->secret, {}});
+    return;
+  }
   one->held = true;
   out.push_back({news::kind::granted, one->secret, held_standing(*one, 0)});
 }

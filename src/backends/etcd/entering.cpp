@@ -12,16 +12,19 @@
 namespace interlock::inline v1::etcd_store {
 
 struct desk::enter_job : std::enable_shared_from_this<enter_job> {
-  enter_job(std::shared_ptr<desk> at, record_ptr about, entry as, completion<standing> then, turn mine)
+  enter_job(std::shared_ptr<desk> at, record_ptr about, entry as, inline_work when, completion<standing> then,
+            turn mine)
       : home(std::move(at)),
         one(std::move(about)),
         how(as),
+        here(when),
         done(std::move(then)),
         serving(std::in_place, std::move(mine)) {}
 
   std::shared_ptr<desk> home;
   record_ptr one;
   entry how;
+  inline_work here;
   completion<standing> done;
   std::optional<turn> serving;
   session_ptr notes{};
@@ -59,12 +62,12 @@ struct desk::enter_job : std::enable_shared_from_this<enter_job> {
   [[nodiscard]] bool reader() const { return one->said.mode == lock_mode::shared; }
 };
 
-void desk::enter(const claim& who, entry how, completion<standing> done) {
+void desk::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
   if (const auto over = buried(who.secret)) return done(*over);
   auto written = keys_.written(who.name);
   auto one = find_or_make(who, written);
-  in_turn(written, [self = shared_from_this(), one, how, done = std::move(done)](turn mine) mutable {
-    std::make_shared<enter_job>(std::move(self), std::move(one), how, std::move(done), std::move(mine))->start();
+  in_turn(written, [self = shared_from_this(), one, how, here, done = std::move(done)](turn mine) mutable {
+    std::make_shared<enter_job>(std::move(self), std::move(one), how, here, std::move(done), std::move(mine))->start();
   });
 }
 
@@ -113,7 +116,7 @@ transaction desk::enter_job::first_try() const {
     return out;
   }
   transaction queue{{absent({one->key, {}}), absent(keys.tombs(one->id))}, writing(one->brief), {get_all(all)}};
-  queue.then.insert(queue.then.begin(), one->whole() ? get_first(all) : get_all(all));
+  queue.then.insert(queue.then.begin(), one->whole() ? get_youngest(all, most_known) : get_all(all));
   out.otherwise = {nested(std::move(queue))};
   return out;
 }
@@ -135,7 +138,7 @@ void desk::enter_job::send(transaction what) {
     }
     self->arrived();
   };
-  home->link_->commit(what, [self](result<outcome> got) {
+  home->together_->commit(one->written, std::move(what), here, [self](result<outcome> got) {
     {
       const std::lock_guard lock(self->mutex);
       self->said.emplace(std::move(got));
@@ -199,9 +202,9 @@ void desk::enter_job::joined(const outcome& got, bool alone) {
       one->token = static_cast<std::uint64_t>(last.empty() ? got.at : last[0].modified);
     }
     if (!alone && one->whole()) {
+      home->count(*one, before, ahead, !got.answers[0].more, got.at);
       used_as = line(std::move(before)).capacity();
-      home->count(*one, ahead, got.at);
-      now_held = one->ahead <= 0 && one->counted_at != 0;
+      now_held = one->before.empty() && one->counted_at != 0;
       waiting_before = static_cast<std::uint32_t>(std::max<std::int64_t>(one->ahead - 1, 0));
     } else if (!alone) {
       const line others(std::move(before));
@@ -279,9 +282,10 @@ void desk::enter_job::found_again(line all, revision at) {
     if (one->token == 0) one->token = token_of(mine);
     if (reader() && one->token == 0) one->token = static_cast<std::uint64_t>(mine.kv.created);
     one->held = now_held;
-    const auto older = std::count_if(all.places().begin(), all.places().end(),
-                                     [&](const place& each) { return each.kv.created < mine.kv.created; });
-    if (!now_held && one->whole()) home->count(*one, older, at);
+    std::vector<key_value> older;
+    for (const auto& each : all.places())
+      if (each.kv.created < mine.kv.created) older.push_back(each.kv);
+    if (!now_held && one->whole()) home->count(*one, older, static_cast<std::int64_t>(older.size()), true, at);
     if (!now_held) home->keep_until(*one);
     out = home->waiting_standing(*one, before);
   }

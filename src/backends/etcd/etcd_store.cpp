@@ -32,14 +32,14 @@ class store final : public backend {
   ~store() override { desk_->close(); }
 
   [[nodiscard]] const store_traits& traits() const noexcept override { return traits_; }
-  void enter(const claim& who, entry how, inline_work, completion<standing> done) override {
-    desk_->enter(who, how, std::move(done));
+  void enter(const claim& who, entry how, inline_work here, completion<standing> done) override {
+    desk_->enter(who, how, here, std::move(done));
   }
   void look(std::span<const claim> whom, inline_work, completion<standings> done) override {
     desk_->look(whom, std::move(done));
   }
-  void leave(const claim& who, finality how, inline_work, completion<departure> done) override {
-    desk_->leave(who, how, std::move(done));
+  void leave(const claim& who, finality how, inline_work here, completion<departure> done) override {
+    desk_->leave(who, how, here, std::move(done));
   }
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override {
     desk_->convert(who, mode, weight, how, std::move(done));
@@ -53,6 +53,17 @@ class store final : public backend {
   void examine(completion<std::vector<store_check>> done) override {
     etcd_store::examine(link_, settings_, std::move(done));
   }
+  void flush() noexcept override { desk_->flush(); }
+
+  // Of a caller who waits for an answer: news come to the thread of our own.
+  int borrow_news(awaited what) noexcept override {
+    const int fd = what == awaited::answer ? link_->borrow() : -1;
+    if (fd >= 0) flush();
+    return fd;
+  }
+  bool read_news() noexcept override { return link_->await() != arrival::the_end; }
+  arrival await_news() noexcept override { return link_->await(); }
+  void return_news(loan_end as) noexcept override { link_->give_back(as); }
   void close() noexcept override { desk_->close(); }
 
  private:

@@ -74,7 +74,7 @@ void check_cluster(const examination& all, std::vector<store_check>& out) {
 void check_use(const examination& all, std::vector<store_check>& out) {
   const bool may = all.rights && *all.rights;
   out.push_back({may ? verdict::ok : verdict::fail, "rights",
-                 may          ? "may read the keys of locks"
+                 may          ? "may read and write the keys of locks"
                  : all.rights ? all.rights->error().message()
                               : "unknown",
                  may ? "" : "grant the user's role readwrite on the prefix"});
@@ -131,7 +131,10 @@ void examine(const std::shared_ptr<link>& along, const etcd_settings& settings,
     };
   };
   along->view(kept(&examination::view));
-  along->commit({{}, {count(beginning_with(settings.prefix))}, {}}, kept(&examination::rights));
+  // Rights are asked for whatever a transaction might do, also if it never does it.
+  const auto never = settings.prefix + "%right";
+  along->commit({{created_at(never, 1)}, {put(never, {}, 0)}, {count(beginning_with(settings.prefix))}},
+                kept(&examination::rights));
   along->grant(1, [along, keep = kept(&examination::lease)](result<granted_lease> got) {
     if (got) along->revoke(got->id, [](const result<bool>&) {});
     keep(std::move(got));

@@ -3,12 +3,17 @@
 
 #include "backends/etcd/grpc_streams.hpp"
 
+#include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace interlock::inline v1::etcd_store {
@@ -32,6 +37,19 @@ class signals_blocked {
   sigset_t before_{};
 };
 
+// gRPC tells a failed handshake to stderr as well as to us, and we tell the caller. Set before main(), so that a
+// program with a wish of its own about gRPC's log has the last word; all else goes where it would have gone.
+void log_all_but_handshakes(gpr_log_func_args* said) {
+  const std::string_view file = said->file;
+  for (const std::string_view one : {"ssl_transport_security.cc", "secure_endpoint.cc", "security_handshaker.cc"})
+    if (file.ends_with(one)) return;
+  std::fprintf(stderr, "gRPC: %s:%d] %s\n", said->file, said->line, said->message);
+}
+[[maybe_unused]] const bool quiet_handshakes = [] {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function(log_all_but_handshakes);
+  return true;
+}();
+
 bool login_ran_out(const grpc::Status& said) {
   if (said.error_code() == grpc::StatusCode::UNAUTHENTICATED) return true;
   const auto& text = said.error_message();
@@ -49,7 +67,6 @@ grpc_link::grpc_link(etcd_settings settings, reactor& loop, const time_source& t
     : settings_(std::move(settings)), loop_(loop), time_(time) {
   const signals_blocked here;
   way_ = {make_channel(settings_.endpoints.front()), 1};
-  first_ = way_.channel;
 }
 
 grpc_link::~grpc_link() = default;
@@ -130,6 +147,19 @@ void grpc_link::other_way() {
   suspect(number);
 }
 
+revision grpc_link::seen() {
+  const std::lock_guard lock(mutex_);
+  return seen_;
+}
+
+bool grpc_link::ours(const wire::ResponseHeader& said, revision seen) {
+  const std::lock_guard lock(mutex_);
+  if (cluster_ == 0) cluster_ = said.cluster_id();
+  if (said.cluster_id() != cluster_ || said.revision() < seen) return false;
+  seen_ = std::max(seen_, said.revision());
+  return true;
+}
+
 void grpc_link::later(milliseconds delay, unique_function<void()> work) {
   loop_.call_at(time_.now() + delay, [self = weak_from_this(), work = std::move(work)]() mutable {
     if (const auto alive = self.lock(); alive && !alive->closed()) work();
@@ -137,22 +167,38 @@ void grpc_link::later(milliseconds delay, unique_function<void()> work) {
 }
 
 template <class Request, class Response>
-struct grpc_link::unary {
+struct grpc_link::unary final : notice, std::enable_shared_from_this<unary<Request, Response>> {
+  unary(std::shared_ptr<grpc_link> link, const char* name, Request what,
+        unique_function<void(const grpc::Status&, Response&)> then)
+      : from(std::move(link)), method(name), request(std::move(what)), done(std::move(then)) {}
+
+  std::shared_ptr<grpc_link> from;
   const char* method;
   Request request;
   unique_function<void(const grpc::Status&, Response&)> done;
+  inline_work here = inline_work::never;
   std::shared_ptr<grpc::Channel> fixed{};  // a member of its own, whatever the link's way is
   Response response{};
+  grpc::Status said{};
   std::shared_ptr<grpc::ClientContext> context{};
+  std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> reader{};
+  std::shared_ptr<unary> self{};  // until gRPC is done with it
   std::uint64_t way = 0;
   bool logged_in = false;
+
+  void arrived(bool) noexcept override {
+    const auto mine = std::move(self);
+    from->finished(mine);
+  }
 };
 
 template <class Request, class Response>
 void grpc_link::call(const char* method, Request request, unique_function<void(const grpc::Status&, Response&)> done,
-                     std::shared_ptr<grpc::Channel> fixed) {
-  auto one = std::make_shared<unary<Request, Response>>(
-      unary<Request, Response>{method, std::move(request), std::move(done), std::move(fixed)});
+                     inline_work here, std::shared_ptr<grpc::Channel> fixed) {
+  auto one =
+      std::make_shared<unary<Request, Response>>(shared_from_this(), method, std::move(request), std::move(done));
+  one->here = here;
+  one->fixed = std::move(fixed);
   bool first = false;
   if (!settings_.user.empty()) {
     const std::lock_guard lock(mutex_);
@@ -172,15 +218,20 @@ void grpc_link::start(const std::shared_ptr<unary<Request, Response>>& one) {
   const auto along = begin(one->context, true);
   if (!along.channel) return one->done(grpc::Status(grpc::StatusCode::CANCELLED, "closed"), one->response);
   one->way = one->fixed ? 0 : along.number;
+  one->self = one;
   const signals_blocked here;
-  grpc::TemplatedGenericStub<Request, Response>(one->fixed ? one->fixed : along.channel)
-      .UnaryCall(one->context.get(), one->method, {}, &one->request, &one->response,
-                 [self = shared_from_this(), one](const grpc::Status& said) { self->finished(one, said); });
+  one->reader = grpc::TemplatedGenericStub<Request, Response>(one->fixed ? one->fixed : along.channel)
+                    .PrepareUnaryCall(one->context.get(), one->method, one->request, &mail_.queue());
+  mail_.asked(one->here);
+  one->reader->StartCall();
+  one->reader->Finish(&one->response, &one->said, static_cast<notice*>(one.get()));
 }
 
 template <class Request, class Response>
-void grpc_link::finished(const std::shared_ptr<unary<Request, Response>>& one, const grpc::Status& said) {
+void grpc_link::finished(const std::shared_ptr<unary<Request, Response>>& one) noexcept {
+  one->reader.reset();
   const auto* const context = std::exchange(one->context, nullptr).get();  // begin() has kept one, too
+  const auto said = one->said;
   try {
     if (!said.ok() && !settings_.user.empty() && login_ran_out(said) && !std::exchange(one->logged_in, true)) {
       {
@@ -195,9 +246,10 @@ void grpc_link::finished(const std::shared_ptr<unary<Request, Response>>& one, c
       if (lost_touch(said)) suspect(one->way);
       one->done(said, one->response);
     }
-  } catch (...) {  // gRPC would swallow it, and the call would hang
+  } catch (...) {  // there is nobody to tell, and others are to be told
   }
   if (!one->context) one->fixed.reset();  // not called again
+  mail_.answered();
   end(context);
 }
 
@@ -213,16 +265,16 @@ void grpc_link::log_in(unique_function<void(const grpc::Status&)> then) {
   if (settings_.password) who.set_password(settings_.password());
   using answer = wire::AuthenticateResponse;
   auto one = std::make_shared<unary<wire::AuthenticateRequest, answer>>(
-      unary<wire::AuthenticateRequest, answer>{"/etcdserverpb.Auth/Authenticate", std::move(who),
-                                               [self = shared_from_this()](const grpc::Status& said, answer& got) {
-                                                 std::vector<unique_function<void(const grpc::Status&)>> waiting;
-                                                 {
-                                                   const std::lock_guard lock(self->mutex_);
-                                                   if (said.ok()) self->token_ = got.token();
-                                                   waiting.swap(self->logging_in_);
-                                                 }
-                                                 for (auto& each : waiting) each(said);
-                                               }});
+      shared_from_this(), "/etcdserverpb.Auth/Authenticate", std::move(who),
+      [self = shared_from_this()](const grpc::Status& said, answer& got) {
+        std::vector<unique_function<void(const grpc::Status&)>> waiting;
+        {
+          const std::lock_guard lock(self->mutex_);
+          if (said.ok()) self->token_ = got.token();
+          waiting.swap(self->logging_in_);
+        }
+        for (auto& each : waiting) each(said);
+      });
   one->logged_in = true;
   start(one);
 }
@@ -234,18 +286,17 @@ void grpc_link::close() noexcept {
     closed_ = true;
     for (const auto& [key, each] : under_way_) all.push_back(each);
   }
-  for (const auto& each : all) each->TryCancel();  // which may run their callbacks right here
+  for (const auto& each : all) each->TryCancel();
   all.clear();
   way last;
-  std::shared_ptr<grpc::Channel> very_last;
   {
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [&] { return count_ == 0; });
     keeping_.reset();
     watching_.reset();
     last = std::exchange(way_, {});
-    very_last = std::move(first_);
   }
+  mail_.close();
 }
 
 // ---- what etcd says, in our words
@@ -276,97 +327,26 @@ failure failure_of(const grpc::Status& said) {
   return failure(errc::indeterminate, words);
 }
 
-namespace {
-
-void write(const key_range& keys, auto& to) {
-  to.set_key(keys.key);
-  if (!keys.end.empty()) to.set_range_end(keys.end);
+failure grpc_link::stranger() {
+  other_way();
+  return failure(
+      errc::unavailable,
+      "etcd: another cluster answers than before, or one that has lost its data: it does not know our locks, "
+      "and its tokens may have been given before. Connect again when all holders have stopped");
 }
 
-void write(const transaction& what, wire::TxnRequest& to);
-
-void write(const comparison& one, wire::Compare& to) {
-  write(one.of, to);
-  to.set_result(one.is == comparison::relation::less ? wire::Compare::LESS : wire::Compare::EQUAL);
-  if (one.what == comparison::field::created) {
-    to.set_target(wire::Compare::CREATE);
-    to.set_create_revision(one.to);
-  } else {
-    to.set_target(wire::Compare::MOD);
-    to.set_mod_revision(one.to);
-  }
-}
-
-void write(const operation& one, wire::RequestOp& to) {
-  switch (one.is) {
-    case operation::kind::get: {
-      auto& range = *to.mutable_request_range();
-      write(one.keys, range);
-      range.set_limit(one.limit);
-      range.set_keys_only(one.keys_only);
-      range.set_count_only(one.count_only);
-      range.set_max_create_revision(one.created_until);
-      if (one.sorted == operation::order::youngest_first) {
-        range.set_sort_order(wire::RangeRequest::DESCEND);
-        range.set_sort_target(wire::RangeRequest::CREATE);
-      }
-      return;
-    }
-    case operation::kind::put: {
-      auto& put = *to.mutable_request_put();
-      put.set_key(one.keys.key);
-      put.set_value(one.value);
-      put.set_lease(one.lease);
-      return;
-    }
-    case operation::kind::remove: write(one.keys, *to.mutable_request_delete_range()); return;
-    case operation::kind::nested: write(one.inner.front(), *to.mutable_request_txn()); return;
-  }
-}
-
-void write(const transaction& what, wire::TxnRequest& to) {
-  for (const auto& one : what.when) write(one, *to.add_compare());
-  for (const auto& one : what.then) write(one, *to.add_success());
-  for (const auto& one : what.otherwise) write(one, *to.add_failure());
-}
-
-key_value read(wire::KeyValue& from) {
-  return {std::move(*from.mutable_key()), std::move(*from.mutable_value()), from.create_revision(), from.mod_revision(),
-          from.lease()};
-}
-
-outcome read(wire::TxnResponse& from, revision at) {
-  outcome out{.met = from.succeeded(), .at = at};
-  out.answers.resize(static_cast<std::size_t>(from.responses_size()));
-  for (int i = 0; i < from.responses_size(); ++i) {
-    auto& one = *from.mutable_responses(i);
-    auto& to = out.answers[static_cast<std::size_t>(i)];
-    if (one.has_response_range()) {
-      auto& range = *one.mutable_response_range();
-      to.count = range.count();
-      to.more = range.more();
-      to.found.reserve(static_cast<std::size_t>(range.kvs_size()));
-      for (auto& kv : *range.mutable_kvs()) to.found.push_back(read(kv));
-    } else if (one.has_response_delete_range()) {
-      to.count = one.response_delete_range().deleted();
-    } else if (one.has_response_txn()) {
-      to.inner.push_back(read(*one.mutable_response_txn(), at));
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
-void grpc_link::commit(const transaction& what, completion<outcome> done) {
+void grpc_link::commit(const transaction& what, inline_work here, completion<outcome> done) {
   wire::TxnRequest request;
   write(what, request);
   call<wire::TxnRequest, wire::TxnResponse>(
       "/etcdserverpb.KV/Txn", std::move(request),
-      [done = std::move(done)](const grpc::Status& said, wire::TxnResponse& got) mutable {
+      [self = shared_from_this(), seen = seen(), done = std::move(done)](const grpc::Status& said,
+                                                                         wire::TxnResponse& got) mutable {
         if (!said.ok()) return done(failure_of(said));
+        if (!self->ours(got.header(), seen)) return done(self->stranger());
         done(read(got, got.header().revision()));
-      });
+      },
+      here);
 }
 
 void grpc_link::grant(std::int64_t seconds, completion<granted_lease> done) {
@@ -374,8 +354,10 @@ void grpc_link::grant(std::int64_t seconds, completion<granted_lease> done) {
   request.set_ttl(seconds);
   call<wire::LeaseGrantRequest, wire::LeaseGrantResponse>(
       "/etcdserverpb.Lease/LeaseGrant", std::move(request),
-      [done = std::move(done)](const grpc::Status& said, wire::LeaseGrantResponse& got) mutable {
+      [self = shared_from_this(), seen = seen(), done = std::move(done)](const grpc::Status& said,
+                                                                         wire::LeaseGrantResponse& got) mutable {
         if (!said.ok()) return done(failure_of(said));
+        if (!self->ours(got.header(), seen)) return done(self->stranger());
         done(granted_lease{got.id(), got.ttl()});
       });
 }
@@ -407,7 +389,7 @@ void grpc_link::status(std::size_t endpoint, completion<member_status> done) {
         if (!said.ok()) return done(failure_of(said));
         done(member_status{where, got.version(), got.header().member_id(), got.leader(), got.dbsize()});
       },
-      make_channel(where));
+      inline_work::never, make_channel(where));
 }
 
 void grpc_link::view(completion<cluster_view> done) {

@@ -11,37 +11,20 @@ constexpr milliseconds before_watching_again{50};
 
 // ---- renewals
 
-bool keep_stream::open() {
-  const auto along = from_->begin({shared_from_this(), &context_}, false);
-  if (!along.channel) return false;
-  way_ = along.number;
-  self_ = shared_from_this();
-  grpc::TemplatedGenericStub<wire::LeaseKeepAliveRequest, wire::LeaseKeepAliveResponse>(along.channel)
-      .PrepareBidiStreamingCall(&context_, "/etcdserverpb.Lease/LeaseKeepAlive", {}, this);
-  AddHold();  // writes begin outside of gRPC's callbacks
-  StartRead(&in_);
-  StartCall();
-  return true;
-}
-
 bool keep_stream::ask(lease_id lease, completion<std::int64_t>& done) {
   std::uint64_t number = 0;
-  bool write = false;
+  bool first = false;
   {
     const std::lock_guard lock(mutex_);
     if (over_) return false;
     number = ++asked_;
     open_.push_back({lease, number, std::move(done)});
     to_write_.push_back(lease);
-    write = !std::exchange(writing_, true);
-    if (write) AddHold();
+    first = !std::exchange(writing_, true);
   }
-  if (write) {
-    write_next();
-    RemoveHold();
-  }
-  from_->later(from_->settings().timeout, [weak = weak_from_this(), number] {
-    if (const auto self = weak.lock()) self->overdue(number);
+  if (first) write_next();
+  from().later(from().settings().timeout, [weak = weak_from_this(), this, number] {
+    if (const auto self = weak.lock()) overdue(number);
   });
   return true;
 }
@@ -56,11 +39,7 @@ void keep_stream::write_next() {
     out_.set_id(to_write_.front());
     to_write_.pop_front();
   }
-  StartWrite(&out_);
-}
-
-void keep_stream::OnWriteDone(bool ok) {
-  if (ok) write_next();
+  write(out_);
 }
 
 void keep_stream::overdue(std::uint64_t number) {
@@ -68,54 +47,31 @@ void keep_stream::overdue(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     if (open_.empty() || open_.front().number > number) return;
   }
-  context_.TryCancel();
+  cancel();
 }
 
-void keep_stream::OnReadDone(bool ok) {
-  if (!ok) {
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
-    }
-    RemoveHold();
-    return;
-  }
+void keep_stream::came(wire::LeaseKeepAliveResponse& what) {
   question answered;
   {
     const std::lock_guard lock(mutex_);
-    if (!open_.empty() && open_.front().lease == in_.id()) {
-      answered = std::move(open_.front());
-      open_.pop_front();
-    }
+    if (open_.empty() || open_.front().lease != what.id()) return;
+    answered = std::move(open_.front());
+    open_.pop_front();
   }
-  const auto seconds = in_.ttl();
-  StartRead(&in_);
-  try {
-    if (answered.done) answered.done(seconds);
-  } catch (...) {  // gRPC would swallow it, and the stream would hang
-  }
+  answered.done(what.ttl());
 }
 
-void keep_stream::OnDone(const grpc::Status& said) {
+void keep_stream::ended(const grpc::Status& said) {
   std::deque<question> unanswered;
-  std::shared_ptr<keep_stream> self;
   {
     const std::lock_guard lock(mutex_);
     over_ = true;
     unanswered.swap(open_);
-    self = std::move(self_);
   }
-  from_->stream_over(this);
-  if (!unanswered.empty()) from_->suspect(way_);
-  try {
-    for (auto& each : unanswered)
-      each.done(failure(errc::indeterminate, "etcd: a lease was not renewed: " + said.error_message()));
-  } catch (...) {
-  }
-  const auto from = from_;
-  const auto* const context = &context_;
-  self.reset();
-  from->end(context);
+  from().stream_over(this);
+  if (!unanswered.empty()) from().suspect(way());
+  for (auto& each : unanswered)
+    each.done(failure(errc::indeterminate, "etcd: a lease was not renewed: " + said.error_message()));
 }
 
 void grpc_link::keep_alive(lease_id lease, completion<std::int64_t> done) {
@@ -149,61 +105,33 @@ void grpc_link::stream_over(const keep_stream* which) {
 // ---- the watch
 
 bool watch_stream::open() {
-  const auto along = from_->begin({shared_from_this(), &context_}, false);
-  if (!along.channel) return false;
-  way_ = along.number;
-  self_ = shared_from_this();
   auto& wanted = *out_.mutable_create_request();
-  wanted.set_key(from_->watched().key);
-  wanted.set_range_end(from_->watched().end);
+  wanted.set_key(from().watched().key);
+  wanted.set_range_end(from().watched().end);
   wanted.add_filters(wire::WatchCreateRequest::NOPUT);
-  wanted.set_prev_kv(true);
-  grpc::TemplatedGenericStub<wire::WatchRequest, wire::WatchResponse>(along.channel)
-      .PrepareBidiStreamingCall(&context_, "/etcdserverpb.Watch/Watch", {}, this);
-  from_->later(from_->settings().timeout, [weak = weak_from_this()] {
-    if (const auto one = weak.lock(); one && !one->created_) one->context_.TryCancel();
+  from().later(from().settings().timeout, [weak = weak_from_this(), this] {
+    if (const auto self = weak.lock(); self && !created_) cancel();
   });
-  StartWrite(&out_);
-  StartRead(&in_);
-  StartCall();
-  return true;
+  return grpc_stream::open("/etcdserverpb.Watch/Watch");
 }
 
-// false: the server has ended it, e.g. because it has lost its leader.
-bool watch_stream::take() {
-  if (in_.created() && !in_.canceled()) {
+void watch_stream::came(wire::WatchResponse& what) {
+  if (what.created() && !what.canceled()) {
+    if (!from().ours(what.header(), 0)) return cancel();
     created_ = true;
-    from_->listener().watching(in_.header().revision());
+    from().listener().watching(what.header().revision());
   }
-  if (in_.canceled()) return false;
+  if (what.canceled()) return cancel();  // by the server, e.g. because it has lost its leader
   std::vector<deletion> gone;
-  for (auto& one : *in_.mutable_events())
+  for (auto& one : *what.mutable_events())
     if (one.type() == wire::Event::DELETE)
-      gone.push_back({std::move(*one.mutable_kv()->mutable_key()), one.kv().mod_revision(),
-                      one.has_prev_kv() ? one.prev_kv().create_revision() : 0});
-  if (!gone.empty()) from_->listener().deleted(std::move(gone));
-  return true;
+      gone.push_back({std::move(*one.mutable_kv()->mutable_key()), one.kv().mod_revision()});
+  if (!gone.empty()) from().listener().deleted(std::move(gone));
 }
 
-void watch_stream::OnReadDone(bool ok) {
-  if (!ok) return;
-  bool on = false;
-  try {
-    on = take();
-  } catch (...) {  // gRPC would swallow it, and the stream would hang
-  }
-  if (!on) context_.TryCancel();
-  StartRead(&in_);
-}
-
-void watch_stream::OnDone(const grpc::Status& said) {
-  auto self = std::move(self_);
-  if (lost_touch(said)) from_->suspect(way_);
-  from_->watch_over(this, created_);
-  const auto from = from_;
-  const auto* const context = &context_;
-  self.reset();
-  from->end(context);
+void watch_stream::ended(const grpc::Status& said) {
+  if (lost_touch(said)) from().suspect(way());
+  from().watch_over(this, created_);
 }
 
 void grpc_link::watch(key_range keys, link_listener& to) {

@@ -10,13 +10,15 @@
 namespace interlock::inline v1::etcd_store {
 
 struct desk::leave_job : std::enable_shared_from_this<leave_job> {
-  leave_job(std::shared_ptr<desk> at, const claim& who, finality as, completion<departure> then, turn mine)
+  leave_job(std::shared_ptr<desk> at, const claim& who, finality as, inline_work when, completion<departure> then,
+            turn mine)
       : home(std::move(at)),
         written(home->keys_.written(who.name)),
         secret(who.secret),
         id(public_id(who.secret)),
         lease(who.lease),
         how(as),
+        here(when),
         done(std::move(then)),
         serving(std::in_place, std::move(mine)) {}
 
@@ -26,6 +28,7 @@ struct desk::leave_job : std::enable_shared_from_this<leave_job> {
   claim_id id;
   milliseconds lease;
   finality how;
+  inline_work here;
   completion<departure> done;
   std::optional<turn> serving;
   record_ptr one{};
@@ -42,7 +45,7 @@ struct desk::leave_job : std::enable_shared_from_this<leave_job> {
   }
 };
 
-void desk::leave(const claim& who, finality how, completion<departure> done) {
+void desk::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
   auto written = keys_.written(who.name);
   // The claim's views live until the completion has run, but the turn may come later than that of a closed client.
   struct kept {
@@ -51,8 +54,8 @@ void desk::leave(const claim& who, finality how, completion<departure> done) {
   };
   auto copy = std::make_shared<kept>(kept{std::string(who.name), who});
   copy->who.name = copy->name;
-  in_turn(written, [self = shared_from_this(), copy, how, done = std::move(done)](turn mine) mutable {
-    std::make_shared<leave_job>(std::move(self), copy->who, how, std::move(done), std::move(mine))->start();
+  in_turn(written, [self = shared_from_this(), copy, how, here, done = std::move(done)](turn mine) mutable {
+    std::make_shared<leave_job>(std::move(self), copy->who, how, here, std::move(done), std::move(mine))->start();
   });
 }
 
@@ -85,12 +88,12 @@ void desk::leave_job::over(departure as) {
 }
 
 void desk::leave_job::remove_ours() {
-  home->link_->commit({{created_at(one->key, one->created)}, {remove(one->key)}, {}},
-                      [self = shared_from_this()](const result<outcome>& got) {
-                        if (!got) return self->failed(got.error());
-                        if (!got->met) return self->over(departure::gone);
-                        self->over(self->one->held ? departure::released : departure::left);
-                      });
+  home->together_->commit(written, {{created_at(one->key, one->created)}, {remove(one->key)}, {}}, here,
+                          [self = shared_from_this()](const result<outcome>& got) {
+                            if (!got) return self->failed(got.error());
+                            if (!got->met) return self->over(departure::gone);
+                            self->over(self->one->held ? departure::released : departure::left);
+                          });
 }
 
 void desk::leave_job::remove_for_good() {

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace interlock::inline v1::etcd_store {
@@ -23,7 +24,7 @@ struct cluster_view {
   std::vector<std::string> alarms{};
 };
 
-/// What the watch tells, in order; on a thread of gRPC's, with no lock held.
+/// What the watch tells, in order; on the thread that reads, with no lock held.
 class link_listener {
  public:
   virtual void deleted(std::vector<deletion> keys) = 0;
@@ -36,14 +37,15 @@ class link_listener {
 };
 
 /// The way to etcd: calls to one member at a time, to the next one if that does not answer. Every call is answered,
-/// within the time-out, on a thread of gRPC's or of the loop, with no lock held; it is never repeated, unless a login
-/// had run out and nothing had happened.
+/// within the time-out, on the thread that reads its answers or on the loop's, with no lock held; it is never repeated,
+/// unless a login had run out and nothing had happened.
 class link {
  public:
   static std::shared_ptr<link> make(etcd_settings settings, reactor& loop, const time_source& time);
   virtual ~link() = default;
 
-  virtual void commit(const transaction& what, completion<outcome> done) = 0;
+  void commit(const transaction& what, completion<outcome> done) { commit(what, inline_work::never, std::move(done)); }
+  virtual void commit(const transaction& what, inline_work here, completion<outcome> done) = 0;
   virtual void grant(std::int64_t seconds, completion<granted_lease> done) = 0;
   virtual void revoke(lease_id lease, completion<bool> done) = 0;
   /// The seconds it has now; 0: it is over.
@@ -56,6 +58,12 @@ class link {
   virtual void other_way() = 0;
   /// Once; ends with close().
   virtual void watch(key_range keys, link_listener& to) = 0;
+
+  // backend::borrow_news and what follows it.
+  virtual int borrow() noexcept = 0;
+  virtual backend::arrival await() noexcept = 0;
+  virtual void give_back(backend::loan_end as) noexcept = 0;
+
   /// Calls under way are answered with an error before this returns; none can be made after it.
   virtual void close() noexcept = 0;
 };

@@ -22,7 +22,8 @@ struct desk::look_job : std::enable_shared_from_this<look_job> {
     std::size_t chunk = 0, first = 0;  // where its answers are
     bool counted = false;              // asked for the number of keys, not for all
     bool whole_line = false;
-    bool before = false;  // asked for the keys before it
+    bool before = false;   // asked for the keys before it
+    bool renewed = false;  // written again, for a fresh token, if nobody waits
     session_ptr with{};
     result<standing> answer = failure(errc::internal, "not looked at");
   };
@@ -47,6 +48,7 @@ struct desk::look_job : std::enable_shared_from_this<look_job> {
 
   void add(const claim& who);
   void ask_about(question& to);
+  bool ask_for_token(question& to);
   void renew(const session_ptr& which, milliseconds lease);
   void send();
   void arrived();
@@ -83,13 +85,31 @@ void desk::look_job::add(const claim& who) {
   }
   to.with = to.one->attached;
   renew(to.with, to.with == to.one->full ? to.one->lease : to.one->wait_lease);
-  ask_about(to);
+  if (!ask_for_token(to)) ask_about(to);
+}
+
+// What fresh_token() would do after a look, in the same transaction as the look.
+bool desk::look_job::ask_for_token(question& to) {
+  const auto& one = *to.one;
+  const auto notes = home->sessions_.notes_at_hand();
+  if (to.tokens <= 1 || !one.held || one.said.mode != lock_mode::exclusive || !one.whole() ||
+      one.attached != one.full || one.said.state != claim_text::condition::usual || !notes)
+    return false;
+  const auto all = home->keys_.claims(one.written);
+  auto said = one.said;
+  said.token_is = claim_text::source::modified;
+  to.renewed = to.counted = true;
+  to.chunk = reads.size();
+  reads.push_back({{modified_at(one.key, one.modified), none_younger(all, one.created)},
+                   {put(one.key, said.text(), one.full->id), home->note_writer(one.written, notes)},
+                   {get(one.key), etcd_store::count(all)}});
+  return true;
 }
 
 void desk::look_job::ask_about(question& to) {
   const auto& one = *to.one;
   const auto all = home->keys_.claims(one.written);
-  if (reads.empty() || reads.back().then.size() + 2 > most_reads) reads.emplace_back();
+  if (reads.empty() || !reads.back().when.empty() || reads.back().then.size() + 2 > most_reads) reads.emplace_back();
   to.chunk = reads.size() - 1;
   auto& ops = reads.back().then;
   to.first = ops.size();
@@ -102,13 +122,9 @@ void desk::look_job::ask_about(question& to) {
     ops.push_back(etcd_store::count(all));
   } else {
     to.before = true;
-    auto older = get_all(all);
-    older.keys_only = true;
+    auto older = get_youngest(all, one.counted_at != 0 ? 1 : most_known);  // if they are known, one is enough to see
+    older.keys_only = true;                                                // that it is not our turn
     older.created_until = one.created - 1;
-    if (one.counted_at != 0) {  // the watch has counted: one is enough to know that it is not our turn
-      older.limit = 1;
-      older.sorted = operation::order::youngest_first;
-    }
     ops.push_back(std::move(older));
   }
 }
@@ -186,6 +202,11 @@ void desk::look_job::judge(question& about, const std::shared_ptr<look_job>& sel
   const auto& got = *read[about.chunk];
   if (!got) {
     about.answer = got.error();
+    if (about.renewed && got.error() == errc::lost) {  // the claim's lease, or that of notes: the next look will tell
+      home->sessions_.doubt(one->full);
+      home->sessions_.forget_notes();
+      about.answer = failure(errc::unavailable, got.error().message());
+    }
     return;
   }
   for (const auto& each : renewals) {
@@ -195,6 +216,15 @@ void desk::look_job::judge(question& about, const std::shared_ptr<look_job>& sel
       return;
     }
     if (!**each.got) return gone(about, false);
+  }
+  if (about.renewed && got->met) {
+    const std::lock_guard lock(home->mutex_);
+    auto said = one->said;
+    said.token_is = claim_text::source::modified;
+    home->adopt(*one, {one->key, said.text(), one->created, got->at, one->full->id});
+    home->keep_until(*one);
+    about.answer = home->held_standing(*one, 0);
+    return;
   }
   const auto& mine = got->answers.at(about.first).found;
   if (mine.empty() || mine[0].created != one->created) return gone(about, false);
@@ -224,11 +254,14 @@ void desk::look_job::judge(question& about, const std::shared_ptr<look_job>& sel
     const std::lock_guard lock(home->mutex_);
     const auto listed = static_cast<std::int64_t>(second.found.size());
     now_held = listed == 0 || one->held;
+    if (!now_held && !was_counted) {
+      home->count(*one, second.found, second.more ? std::max(one->ahead, listed) : listed, !second.more, got->at);
+      now_held = one->before.empty() && one->counted_at != 0;  // the watch was faster than this answer
+    }
     if (!now_held) {
-      if (!was_counted) home->count(*one, listed, got->at);
       home->keep_until(*one);
-      const auto before = was_counted ? one->ahead : listed;
-      about.answer = home->waiting_standing(*one, static_cast<std::uint32_t>(std::max<std::int64_t>(before - 1, 0)));
+      const auto others = std::max<std::int64_t>(one->ahead - 1, 0);
+      about.answer = home->waiting_standing(*one, static_cast<std::uint32_t>(others));
     }
   }
   if (now_held) served(about, 0, self);

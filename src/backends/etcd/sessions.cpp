@@ -32,6 +32,12 @@ bool sessions::usable(std::int64_t seconds, const session& one) const {
   return seconds == 0 ? age < one.ttl / 2 : age < one.ttl;
 }
 
+session_ptr sessions::notes_at_hand() {
+  const std::lock_guard lock(mutex_);
+  const auto& at = slots_[0];
+  return at.current && usable(0, *at.current) ? at.current : nullptr;
+}
+
 void sessions::with(milliseconds lease, completion<session_ptr> then) {
   with_seconds(seconds_for(lease), std::move(then));
 }

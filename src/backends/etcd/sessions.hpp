@@ -35,6 +35,8 @@ class sessions {
   void with(milliseconds lease, completion<session_ptr> then);
   /// One that is not renewed and lasts for about an hour: for notes that may be lost.
   void for_notes(completion<session_ptr> then) { with_seconds(0, std::move(then)); }
+  /// The same, if there is one; else nothing.
+  [[nodiscard]] session_ptr notes_at_hand();
   /// It lasts for `lease` from now on; false: it is over.
   void refresh(const session_ptr& one, milliseconds lease, completion<bool> then);
   /// etcd does not know one of these any more.

@@ -32,6 +32,9 @@ comparison none_younger(key_range keys, revision when) {
 operation get(std::string key) { return {.keys = {std::move(key), {}}}; }
 operation get_all(key_range keys) { return {.keys = std::move(keys)}; }
 operation get_first(key_range keys) { return {.keys = std::move(keys), .limit = 1}; }
+operation get_youngest(key_range keys, std::int64_t limit) {
+  return {.keys = std::move(keys), .limit = limit, .sorted = operation::order::youngest_first};
+}
 operation count(key_range keys) { return {.keys = std::move(keys), .count_only = true}; }
 
 operation put(std::string key, std::string value, lease_id lease) {

@@ -63,6 +63,8 @@ struct operation {
 };
 operation get(std::string key);
 operation get_all(key_range keys);
+/// The youngest, so many at most.
+operation get_youngest(key_range keys, std::int64_t limit);
 operation get_first(key_range keys);
 operation count(key_range keys);
 operation put(std::string key, std::string value, lease_id lease);
@@ -92,7 +94,6 @@ struct outcome {
 struct deletion {
   std::string key{};
   revision at = 0;
-  revision created = 0;  ///< of what was deleted; 0: not told
 };
 
 struct granted_lease {
