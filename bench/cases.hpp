@@ -43,6 +43,11 @@ void postgres_many(const settings& with, report& out);
 void postgres_handoff(const settings& with, report& out);
 void memcached_pair(const settings& with, report& out);
 void memcached_many(const settings& with, report& out);
+void etcd_pair(const settings& with, report& out);
+void etcd_idle(const settings& with, report& out);
+void etcd_pair_peers(const settings& with, report& out);
+void etcd_many(const settings& with, report& out);
+void etcd_handoff(const settings& with, report& out);
 
 #if INTERLOCK_WITH_SQLITE
 inline constexpr bool with_sqlite = true;
@@ -67,6 +72,12 @@ inline constexpr bool with_postgres = false;
 inline constexpr bool with_memcached = true;
 #else
 inline constexpr bool with_memcached = false;
+#endif
+
+#if INTERLOCK_WITH_ETCD
+inline constexpr bool with_etcd = true;
+#else
+inline constexpr bool with_etcd = false;
 #endif
 
 }  // namespace bench

@@ -45,6 +45,13 @@ std::span<const bench_case> all_cases() {
       bench_case{"memcached-pair", "acquire and release on memcached:, against the raw commands", memcached_pair},
       bench_case{"memcached-many", "64 locks at once on memcached:, against the same commands pipelined",
                  memcached_many},
+      bench_case{"etcd-pair", "acquire and release on etcd:, against blocking calls of gRPC", etcd_pair},
+      bench_case{"etcd-idle", "what waiting clients ask of etcd while nothing happens", etcd_idle},
+      bench_case{"etcd-pair-peers", "acquire and release on etcd:, against Go's mutex (--peers)", etcd_pair_peers,
+                 true},
+      bench_case{"etcd-many", "64 locks at once on etcd:, against Go's mutex (--peers)", etcd_many, true},
+      bench_case{"etcd-handoff", "8, 64 and 512 waiters that queue again and again on etcd:, against Go's (--peers)",
+                 etcd_handoff, true},
   };
   return cases;
 }

@@ -25,4 +25,15 @@ peer_library node_redlock_in(const std::string& folder, int version) {
           .runs_on = "node"};
 }
 
+peer_library go_etcd_in(const std::string& folder) {
+  const auto program = folder + "/etcd/pairs";
+  return {.name = "go", .command = {program}, .needs = program};
+}
+
+peer_library go_etcd_handoff_in(const std::string& folder) {
+  auto out = go_etcd_in(folder);
+  out.command.emplace_back("handoff");
+  return out;
+}
+
 }  // namespace bench

@@ -1,64 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "cases.hpp"
+#include "crowd.hpp"
 #include "machine.hpp"
 #include "redis_server.hpp"
 
 #include <interlock/semaphore.hpp>
 
 #include <algorithm>
-#include <atomic>
-#include <functional>
-#include <memory>
 #include <numeric>
-#include <stdexcept>
+#include <vector>
 
 namespace bench {
 namespace {
 
 constexpr int waiters = 512;
 
-using asking = std::function<interlock::pending<interlock::guard>(std::size_t who)>;
-
-/// Waiters that queue again as soon as they have been served. One grant at a time, so only who holds the lock counts.
-class crowd {
- public:
-  explicit crowd(asking ask) : ask_(std::move(ask)), served_(waiters), running_(waiters) {
-    for (std::size_t who = 0; who < waiters; ++who) queue(who);
-  }
-  crowd(const crowd&) = delete;
-  crowd& operator=(const crowd&) = delete;
-  ~crowd() { end(); }
-  void end() {
-    over_ = true;
-    for (auto left = running_.load(); left > 0; left = running_.load()) running_.wait(left);
-  }
-  /// After end().
-  [[nodiscard]] const std::vector<std::uint64_t>& served() const {
-    if (refused_) throw std::runtime_error("a waiter was refused");
-    return served_;
-  }
-
- private:
-  void queue(std::size_t who) {
-    ask_(who).then([this, who](interlock::result<interlock::guard> got) {
-      if (got)
-        ++served_[who];
-      else
-        refused_ = over_ = true;
-      const bool last = over_.load();
-      got = interlock::failure(interlock::errc::closed);  // lets go
-      if (!last) return queue(who);
-      if (running_.fetch_sub(1) == 1) running_.notify_all();
-    });
-  }
-  const asking ask_;
-  std::vector<std::uint64_t> served_;
-  std::atomic<int> running_;
-  std::atomic<bool> over_{false}, refused_{false};
-};
-
-void measure_crowd(const std::string& which, const std::string& what, const asking& ask, double seconds, report& out) {
-  crowd all(ask);
+void measure_crowd(const std::string& which, const std::string& what, const crowd::asking& ask, double seconds,
+                   report& out) {
+  crowd all(waiters, ask);
   sleep_for(seconds);
   all.end();
   const auto& served = all.served();
