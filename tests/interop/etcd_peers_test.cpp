@@ -13,11 +13,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <ostream>
 #include <string>
 #include <thread>
 #include <vector>
 
-/// A real Go program with etcd's concurrency package, which ./dev interop etcd builds.
+/// Real other programs in the same keys: Go's concurrency package, which ./dev interop etcd builds, and jetcd, which
+/// ./dev interop jetcd fetches.
 namespace interlock::interop {
 namespace {
 
@@ -25,15 +27,25 @@ using namespace std::chrono_literals;
 using namespace test_support;
 using clock = std::chrono::steady_clock;
 
-class etcd_go : public ::testing::TestWithParam<const char*> {
+struct peer {
+  const char* name;
+  const char* by;         // what it locks with
+  const char* installed;  // the variable that says where it is
+  friend void PrintTo(const peer& one, std::ostream* out) { *out << one.name << ' ' << one.by; }
+};
+
+class etcd_peers : public ::testing::TestWithParam<peer> {
  protected:
   void SetUp() override {
-    if (std::getenv("INTERLOCK_ETCD_GO_AGENT") == nullptr) GTEST_SKIP() << "by ./dev interop etcd";
+    if (std::getenv(GetParam().installed) == nullptr) GTEST_SKIP() << "by ./dev interop etcd, or jetcd";
     server = std::make_unique<etcd_server>();
   }
   [[nodiscard]] agent run(std::vector<std::string> words) const {
     words.insert(words.begin() + 1, "127.0.0.1:" + std::to_string(server->port()));
-    return {std::getenv("INTERLOCK_ETCD_GO_AGENT"), std::move(words)};
+    const std::string where = std::getenv(GetParam().installed);
+    if (std::string(GetParam().name) == "go") return {where, std::move(words)};
+    words.insert(words.begin(), {"java", "-cp", where, "Peer"});
+    return {"/usr/bin/env", std::move(words)};
   }
   [[nodiscard]] std::size_t in_line(const std::string& name) const {
     return etcd_line(*server, "", name).keys().size();
@@ -42,13 +54,17 @@ class etcd_go : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<etcd_server> server;
 };
 
-INSTANTIATE_TEST_SUITE_P(, etcd_go, ::testing::Values("mutex", "election"),
-                         [](const auto& which) { return std::string(which.param); });
+INSTANTIATE_TEST_SUITE_P(, etcd_peers,
+                         ::testing::Values(peer{"go", "mutex", "INTERLOCK_ETCD_GO_AGENT"},
+                                           peer{"go", "election", "INTERLOCK_ETCD_GO_AGENT"},
+                                           peer{"jetcd", "mutex", "INTERLOCK_JETCD"},
+                                           peer{"jetcd", "election", "INTERLOCK_JETCD"}),
+                         [](const auto& which) { return std::string(which.param.name) + "_" + which.param.by; });
 
-TEST_P(etcd_go, go_and_interlock_take_turns_promptly_and_tokens_rise) {
+TEST_P(etcd_peers, they_and_interlock_take_turns_promptly_and_tokens_rise) {
   const client locks(server->url());
   auto held = locks.acquire("orders");
-  auto theirs = run({GetParam(), "orders"});
+  auto theirs = run({GetParam().by, "orders"});
   ASSERT_TRUE(eventually([&] { return in_line("orders") == 2; }));
   EXPECT_FALSE(theirs.line(300ms)) << "two holders";
   auto wait = locks.async_acquire("orders", {.mode = lock_mode::shared});
@@ -66,8 +82,8 @@ TEST_P(etcd_go, go_and_interlock_take_turns_promptly_and_tokens_rise) {
   EXPECT_TRUE(next.valid());
 }
 
-TEST_P(etcd_go, a_count_by_both_is_exact) {
-  if (std::string(GetParam()) != "mutex") GTEST_SKIP() << "the mutex counts for both";
+TEST_P(etcd_peers, a_count_by_both_is_exact) {
+  if (std::string(GetParam().by) != "mutex") GTEST_SKIP() << "the mutex counts for both";
   const temporary_folder folder("etcd-go-count");
   const auto file = (folder.path() / "number").string();
   std::ofstream(file) << 0 << '\n';
