@@ -64,7 +64,7 @@ struct store_traits {
   bool fifo{};                ///< waiters are served in order of arrival
   bool latches{};             ///< count-down latches
   bool permits{};             ///< semaphores
-  bool push{};                ///< waiters are woken, not polling
+  bool push{};                ///< waiters are told, by the store or by one question for all of them; else each polls
   bool shared{};              ///< shared mode
   bool survey{};              ///< can list holders and waiters
   bool tokens{};              ///< grants carry fencing tokens

@@ -10,6 +10,9 @@
 #if INTERLOCK_WITH_MEMCACHED
 #include "backends/memcached/memcached_store.hpp"
 #endif
+#if INTERLOCK_WITH_MYSQL
+#include "backends/mysql/mysql_store.hpp"
+#endif
 #if INTERLOCK_WITH_POSTGRES
 #include "backends/postgres/postgres_store.hpp"
 #endif
@@ -44,6 +47,12 @@ void register_builtin_stores() {
 #endif
 #if INTERLOCK_WITH_MEMCACHED
     add("memcached", memcached_store::open_memcached);
+#endif
+#if INTERLOCK_WITH_MYSQL
+    for (const auto* scheme : {"mysql", "mariadb"}) {
+      add(scheme, mysql_store::open_mysql);
+      core::register_schema(scheme, mysql_store::schema_for);
+    }
 #endif
 #if INTERLOCK_WITH_POSTGRES
     for (const auto* scheme : {"postgres", "postgresql"}) {

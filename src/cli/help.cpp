@@ -120,6 +120,7 @@ themselves. STORE is its name, or its URL with the names you want. Nothing is co
 
 Examples:
   interlock schema postgres | psql -U postgres mydb
+  interlock schema mysql://host/shop | mariadb -u root
   interlock schema 'postgres://host/mydb?schema=locks&table=app' >locks.sql
 )";
 

@@ -44,8 +44,7 @@ void sweep(const fs::path& where, const std::string& beginning) {
 
 }  // namespace
 
-temporary_folder::temporary_folder(const std::string& what) {
-  const auto where = fs::temp_directory_path();
+temporary_folder::temporary_folder(const std::string& what, const fs::path& where) {
   const auto beginning = "interlock-" + what + "-";
   sweep(where, beginning);
   auto pattern = (where / (beginning + "XXXXXX")).string();

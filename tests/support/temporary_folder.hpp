@@ -11,7 +11,8 @@ namespace interlock::test_support {
 class temporary_folder {
  public:
   /// `what` is part of its name.
-  explicit temporary_folder(const std::string& what);
+  explicit temporary_folder(const std::string& what,
+                            const std::filesystem::path& where = std::filesystem::temp_directory_path());
   temporary_folder(const temporary_folder&) = delete;
   temporary_folder& operator=(const temporary_folder&) = delete;
   ~temporary_folder();

@@ -85,8 +85,8 @@ result<std::unique_ptr<backend>> open_postgres(const backend_environment& enviro
   words.examine = [names](completion<std::vector<store_check>> done) {
     return examination_errand(names, std::move(done));
   };
-  return std::unique_ptr<backend>(std::make_unique<sql::table_store>(std::move(to), std::move(words), std::move(traits),
-                                                                     environment.loop, environment.time));
+  return std::unique_ptr<backend>(
+      std::make_unique<sql::table_store>(std::move(to), std::move(words), std::move(traits), environment));
 }
 
 }  // namespace interlock::inline v1::postgres_store

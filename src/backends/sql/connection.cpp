@@ -87,7 +87,16 @@ void connection::load(flight& with) {
 }
 
 // [mutex_] What cannot be sent now is sent when the socket has room.
-void connection::push() { gate_.write(with_->flush()); }
+void connection::push() {
+  gate_.write(with_->flush());
+  if (!with_->answered()) return;
+  loop_.post([weak = weak_from_this()] {  // so quick a server is rare, and nobody would be told by the socket
+    const auto self = weak.lock();
+    if (!self) return;
+    const std::lock_guard lock(self->reading_);
+    static_cast<void>(self->read());
+  });
+}
 
 // ---- receiving
 

@@ -81,12 +81,14 @@ bool connection::read_borrowed() noexcept {
 }
 
 backend::arrival connection::await_borrowed() noexcept {
+  bool answered = false;
   {
     const std::lock_guard lock(mutex_);
     if (!dead_ && !under_way_) return backend::arrival::nothing;
+    answered = !dead_ && with_->answered();
   }
   pollfd one{socket_, POLLIN, 0};
-  if (::poll(&one, 1, static_cast<int>(soon_enough.count())) <= 0) return backend::arrival::nothing;
+  if (!answered && ::poll(&one, 1, static_cast<int>(soon_enough.count())) <= 0) return backend::arrival::nothing;
   return read_borrowed() ? backend::arrival::something : backend::arrival::the_end;
 }
 

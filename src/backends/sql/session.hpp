@@ -20,6 +20,9 @@ class session {
   /// Whether more is left, to be sent when the socket has room.
   [[nodiscard]] virtual bool flush() noexcept = 0;
 
+  /// The last message was answered before send() or flush() returned: nothing more will arrive for it.
+  [[nodiscard]] virtual bool answered() const noexcept { return false; }
+
   enum class progress { waits, over /* answered or refused, and committed */, broken };
   /// What has arrived. `under_way`: the message that waits for its answer, if there is one. `news`: what the server
   /// says without being asked.

@@ -47,20 +47,39 @@ class table_store::tidier : public std::enable_shared_from_this<tidier> {
   const time_source& time_;
 };
 
-table_store::table_store(std::shared_ptr<way> to, table_statements words, store_traits traits, reactor& loop,
-                         const time_source& time)
+table_store::table_store(std::shared_ptr<way> to, table_statements words, store_traits traits,
+                         const backend_environment& environment)
     : way_(std::move(to)),
       words_(std::move(words)),
       traits_(std::move(traits)),
-      tidier_(std::make_shared<tidier>(way_, words_.tidy, loop, time)) {
+      tidier_(std::make_shared<tidier>(way_, words_.tidy, environment.loop, environment.time)) {
+  if (words_.still_waiting)
+    waiting_ = std::make_shared<waiting_room>(way_, words_.still_waiting, environment.events, environment.loop,
+                                              environment.time);
+  if (!words_.evictions.empty())
+    evictions_ = std::make_shared<eviction_watch>(way_, words_.evictions, environment.events, environment.loop,
+                                                  environment.time);
   tidier_->later(first_tidying);
+}
+
+void table_store::noted(const question& asked, const standing& as) {
+  if (waiting_) waiting_->noted(asked, as);
+  if (evictions_) evictions_->noted(asked.about.secret, as);
+}
+
+void table_store::close() noexcept {
+  way_->close();
+  if (waiting_) waiting_->close();
+  if (evictions_) evictions_->close();
 }
 
 void table_store::stand(question asked, inline_work here, completion<standing> done) {
   way_->send(one_question(asked,
-                          [asked, done = std::move(done)](const result<reply>& got) mutable {
+                          [this, asked, done = std::move(done)](const result<reply>& got) mutable {
                             if (!got) return done(got.error());
-                            done(standing_of(asked, *got));
+                            auto as = standing_of(asked, *got);
+                            if (as) noted(asked, *as);
+                            done(std::move(as));
                           }),
              here);
 }
@@ -75,17 +94,21 @@ void table_store::look(std::span<const claim> whom, inline_work here, completion
   for (const auto& one : whom) asked.push_back(to_look(one));
   if (asked.empty()) return done(standings{});
   auto all = std::make_shared<errand>(std::move(asked), errand::replies_handler{});
-  all->replied = [asked = &all->questions, done = std::move(done)](std::span<const result<reply>> got) mutable {
+  all->replied = [this, asked = &all->questions, done = std::move(done)](std::span<const result<reply>> got) mutable {
     standings out;
     out.reserve(got.size());
-    for (std::size_t i = 0; i < got.size(); ++i)
+    for (std::size_t i = 0; i < got.size(); ++i) {
       out.push_back(got[i] ? standing_of((*asked)[i], *got[i]) : result<standing>(got[i].error()));
+      if (out.back()) noted((*asked)[i], *out.back());
+    }
     done(std::move(out));
   };
   way_->send(all, here);
 }
 
 void table_store::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
+  if (waiting_) waiting_->forget(who.secret);
+  if (evictions_) evictions_->forget(who.secret);
   way_->send(one_question(to_leave(who, how),
                           [done = std::move(done)](const result<reply>& got) mutable {
                             if (!got) return done(got.error());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/sql/eviction_watch.hpp"
+#include "backends/sql/waiting_room.hpp"
 #include "backends/sql/way.hpp"
 
 #include <interlock/backend.hpp>
@@ -18,14 +20,18 @@ struct table_statements {
   std::function<std::shared_ptr<errand>(completion<std::vector<store_check>>)> examine{};
   /// The prepared statement that removes some old rows; its one field is 1 if there are more of them.
   const char* tidy = nullptr;
+  /// Where the database wakes nobody: see waiting_room.
+  waiting_room::question_text still_waiting{};
+  /// There, too: see eviction_watch.
+  std::string evictions{};
 };
 
 /// The waist, over lock tables that have our rules in procedures.
 class table_store : public backend {
  public:
-  table_store(std::shared_ptr<way> to, table_statements words, store_traits traits, reactor& loop,
-              const time_source& time);
-  ~table_store() override { way_->close(); }
+  table_store(std::shared_ptr<way> to, table_statements words, store_traits traits,
+              const backend_environment& environment);
+  ~table_store() override { table_store::close(); }
 
   const store_traits& traits() const noexcept override { return traits_; }
   void enter(const claim& who, entry how, inline_work here, completion<standing> done) override;
@@ -41,17 +47,20 @@ class table_store : public backend {
   bool read_news() noexcept override { return way_->read_news(); }
   arrival await_news() noexcept override { return way_->await_news(); }
   void return_news(loan_end as) noexcept override { way_->return_news(as); }
-  void close() noexcept override { way_->close(); }
+  void close() noexcept override;
 
  private:
   class tidier;
 
+  void noted(const question& asked, const standing& as);
   void stand(question asked, inline_work here, completion<standing> done);
 
   std::shared_ptr<way> way_;
   table_statements words_;
   store_traits traits_;
   std::shared_ptr<tidier> tidier_;
+  std::shared_ptr<waiting_room> waiting_;      // where the database tells nobody; or none
+  std::shared_ptr<eviction_watch> evictions_;  // likewise
 };
 
 }  // namespace interlock::inline v1::sql
