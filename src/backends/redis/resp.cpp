@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/resp.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 
 namespace interlock::inline v1::redis_store {
 
@@ -186,8 +186,7 @@ void append_argument(std::string& to, std::string_view bytes) {
     *end++ = static_cast<char>('0' + bytes.size() % 10);
     *end++ = '\r';
     *end++ = '\n';
-    std::memcpy(end, bytes.data(), bytes.size());
-    end += bytes.size();
+    end = std::copy(bytes.begin(), bytes.end(), end);
     *end++ = '\r';
     *end++ = '\n';
     to.append(out.data(), static_cast<std::size_t>(end - out.data()));
