@@ -108,7 +108,10 @@ func (c *crowd) run(count int, seconds float64) (int64, time.Duration) {
 	}
 	time.Sleep(500*time.Millisecond + time.Duration(count)*4*time.Millisecond)
 	before, begin := changes.Load(), time.Now()
-	time.Sleep(time.Duration(seconds * float64(time.Second)))
+	window := time.Duration(seconds * float64(time.Second))
+	for time.Since(begin) < window || (changes.Load()-before < 5 && time.Since(begin) < 30*time.Second) {
+		time.Sleep(5 * time.Millisecond) // longer where nothing moves
+	}
 	done, took := changes.Load()-before, time.Since(begin)
 	stop()
 	all.Wait()
