@@ -8,7 +8,7 @@ constexpr sql_row_text postgres{
     .create = R"(CREATE TABLE IF NOT EXISTS interlock_row (name text COLLATE "C" PRIMARY KEY))",
     .add = "INSERT INTO interlock_row (name) VALUES ($1) ON CONFLICT (name) DO NOTHING",
     .lock = "SELECT name FROM interlock_row WHERE name = $1 FOR UPDATE",
-    .try_ = "SELECT name FROM interlock_row WHERE name = $1 FOR UPDATE NOWAIT",
+    .no_wait = "SELECT name FROM interlock_row WHERE name = $1 FOR UPDATE NOWAIT",
     .skip = "SELECT name FROM interlock_row WHERE name = $1 FOR UPDATE SKIP LOCKED"};
 
 // The primary key names one row that is there, so no gap is locked beside it. VARBINARY: no case folding, no trailing
@@ -17,7 +17,7 @@ constexpr sql_row_text mysql{
     .create = "CREATE TABLE IF NOT EXISTS interlock_row (name VARBINARY(1024) NOT NULL PRIMARY KEY) ENGINE = InnoDB",
     .add = "INSERT IGNORE INTO interlock_row (name) VALUES (?)",
     .lock = "SELECT name FROM interlock_row WHERE name = ? FOR UPDATE",
-    .try_ = "SELECT name FROM interlock_row WHERE name = ? FOR UPDATE NOWAIT",
+    .no_wait = "SELECT name FROM interlock_row WHERE name = ? FOR UPDATE NOWAIT",
     .skip = "SELECT name FROM interlock_row WHERE name = ? FOR UPDATE SKIP LOCKED"};
 
 }  // namespace

@@ -105,8 +105,8 @@ TEST_F(postgres_transaction, locks_a_named_row_until_it_ends) {
   two.rows("begin");
   EXPECT_EQ(two.rows(row.skip, {"a"}), 0);
   EXPECT_EQ(two.rows(row.skip, {"A"}), 1) << "another name";
-  EXPECT_EQ(two.rows(row.try_, {"a "}), 1);
-  EXPECT_EQ(two.rows(row.try_, {"a"}), -1);
+  EXPECT_EQ(two.rows(row.no_wait, {"a "}), 1);
+  EXPECT_EQ(two.rows(row.no_wait, {"a"}), -1);
   EXPECT_EQ(two.state(), "55P03");
   two.rows("rollback");
   two.rows("begin");
