@@ -16,11 +16,40 @@ asker::asker(my_handle with, my_statement ask, const sql::object_names& names, s
       ask_(std::move(ask)),
       tidy_(sql::filled_in("call {schema}.{table_tidy}()", names)),
       origin_(std::move(origin)) {
-  mysql_stmt_bind_param(ask_.get(), parameters_.binds());
-  reply_bind_.buffer_type = MYSQL_TYPE_BLOB;
-  reply_bind_.buffer = reply_.data();
-  reply_bind_.buffer_length = reply_.size();
-  reply_bind_.length = &reply_length_;
+  bind_results();
+}
+
+asker::asker(my_handle with, std::vector<prepared> others) : with_(std::move(with)), others_(std::move(others)) {
+  bind_results();
+}
+
+// Of questions there is one field, which has all the room.
+void asker::bind_results() {
+  const auto size = ask_ ? reply_.size() : field_size;
+  for (std::size_t i = 0; i < (ask_ ? 1 : most_fields); ++i) {
+    reply_binds_[i].buffer_type = MYSQL_TYPE_BLOB;
+    reply_binds_[i].buffer = reply_.data() + i * size;
+    reply_binds_[i].buffer_length = size;
+    reply_binds_[i].length = &reply_lengths_[i];
+    reply_binds_[i].is_null = &reply_nulls_[i];
+  }
+}
+
+bool asker::send_prepared(const sql::errand& what) {
+  for (const auto& one : others_) {
+    if (one.name != what.statement) continue;
+    executed_ = one.with.get();
+    values_ = what.parameters;
+    value_binds_.assign(values_.size(), MYSQL_BIND{});
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      value_binds_[i].buffer_type = MYSQL_TYPE_STRING;
+      value_binds_[i].buffer = values_[i].data();
+      value_binds_[i].buffer_length = values_[i].size();
+    }
+    mysql_stmt_bind_param(executed_, value_binds_.data());
+    return true;
+  }
+  return false;
 }
 
 asker::~asker() {
@@ -34,14 +63,15 @@ bool asker::send(const sql::flight& what) {
   table_.reset();
   wrong_.reset();
   if (const auto* const one = what.statement()) {
-    text_ = one->text.empty() ? tidy_ : one->text;
-    stage_ = stage::query;
+    text_ = !one->text.empty() ? one->text : one->statement == text_statement ? one->parameters.at(0) : tidy_;
+    stage_ = one->text.empty() && send_prepared(*one) ? stage::execute : stage::query;
   } else {
     std::vector<const sql::question*> asked;
     asked.reserve(what.order.size());
     for (const auto& at : what.order) asked.push_back(&what.at(at));
     parameters_.write(asked, origin_);
-    mysql_stmt_bind_param(ask_.get(), parameters_.binds());
+    executed_ = ask_.get();
+    mysql_stmt_bind_param(executed_, parameters_.binds());
     stage_ = stage::execute;
   }
   pump();
@@ -92,14 +122,24 @@ void asker::refused(unsigned number, const char* text) {
 }
 
 void asker::read_reply() {
-  mysql_stmt_fetch(ask_.get());  // out of memory: it has been read
-  replies_ = read_replies({reply_.data(), std::min<std::size_t>(reply_length_, reply_.size())});
+  const bool has = mysql_stmt_fetch(executed_) == 0;  // out of memory: it has been read
+  if (executed_ == ask_.get()) {
+    replies_ = read_replies({reply_.data(), std::min<std::size_t>(reply_lengths_[0], reply_.size())});
+    return;
+  }
+  text_rows all;
+  for (std::size_t i = 0; has && i < mysql_stmt_field_count(executed_); ++i) {
+    if (i == 0) all.emplace_back();
+    const auto length = reply_nulls_[i] != 0 ? 0 : std::min<std::size_t>(reply_lengths_[i], field_size);
+    all.back().emplace_back(reply_.data() + i * field_size, length);
+  }
+  table_ = std::make_unique<table>(std::move(all));
 }
 
 // As far as it goes without waiting.
 void asker::pump() {
   auto* const with = with_.get();
-  auto* const ask = ask_.get();
+  auto* const ask = executed_;
   for (;;) {
     switch (stage_) {
       case stage::execute:
@@ -107,7 +147,7 @@ void asker::pump() {
                   [&](int ready) { return mysql_stmt_execute_cont(&failed_, ask, ready); }))
           return;
         if (failed_ != 0) return refused(mysql_stmt_errno(ask), mysql_stmt_error(ask));
-        mysql_stmt_bind_result(ask, &reply_bind_);
+        mysql_stmt_bind_result(ask, reply_binds_.data());
         stage_ = stage::reply;
         break;
       case stage::reply:

@@ -16,8 +16,17 @@
 
 namespace interlock::inline v1::mysql_store {
 
-/// The name under which the statement that removes old rows is asked for.
+/// Names under which statements are asked for. Of `text` it is the one parameter.
 inline constexpr const char* tidy_statement = "tidy";
+inline constexpr const char* text_statement = "text";
+inline constexpr const char* lock_statement = "lock";
+inline constexpr const char* unlock_statement = "unlock";
+
+/// Prepared statements, with one result and text parameters alone; not that of questions.
+struct prepared {
+  const char* name = nullptr;
+  my_statement with{};
+};
 
 class table final : public sql::rows {
  public:
@@ -35,6 +44,8 @@ class asker final : public sql::session {
  public:
   /// `origin`: of claims that do not name one.
   asker(my_handle with, my_statement ask, const sql::object_names& names, std::string origin);
+  /// A session for other statements than questions.
+  asker(my_handle with, std::vector<prepared> others);
   asker(const asker&) = delete;
   asker& operator=(const asker&) = delete;
   ~asker() override;
@@ -54,10 +65,13 @@ class asker final : public sql::session {
   void pump();
   void refused(unsigned number, const char* text);
   void read_reply();
+  [[nodiscard]] bool send_prepared(const sql::errand& what);
+  void bind_results();
   [[nodiscard]] bool is_open() const noexcept;
 
   my_handle with_;
-  my_statement ask_;
+  my_statement ask_;  // or none
+  std::vector<prepared> others_;
   const std::string tidy_, origin_;
   ask_parameters parameters_;
 
@@ -65,10 +79,15 @@ class asker final : public sql::session {
   int waits_ = 0;  // what the call under way waits for; 0: none is
   int failed_ = 0;
   MYSQL_RES* result_ = nullptr;
-  std::string text_;  // of the statement under way
+  std::string text_;                 // of the statement under way
+  MYSQL_STMT* executed_ = nullptr;   // the prepared one under way
+  std::vector<std::string> values_;  // of its parameters
+  std::vector<MYSQL_BIND> value_binds_;
   std::array<char, 24'576> reply_{};
-  unsigned long reply_length_ = 0;
-  MYSQL_BIND reply_bind_{};
+  static constexpr std::size_t most_fields = 2, field_size = 64;  // of prepared ones but the questions
+  std::array<unsigned long, most_fields> reply_lengths_{};
+  std::array<my_bool, most_fields> reply_nulls_{};
+  std::array<MYSQL_BIND, most_fields> reply_binds_{};
 
   // what came of the message under way
   std::vector<sql::reply> replies_;

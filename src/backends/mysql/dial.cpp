@@ -82,6 +82,28 @@ server_facts mysql_dial::facts() const {
   return facts_;
 }
 
+// The server is asked twice who we are: a pooler would not give us the same session for both.
+result<sql::dialler::made> mysql_dial::session_made(talk& to, my_handle begun, server_facts found) {
+  auto* const with = begun.get();
+  const auto again = to.say("select connection_id()");
+  if (!again) return again.error();
+  if (again->at(0).at(0) != std::to_string(found.connection) || mysql_thread_id(with) != found.connection)
+    return failure(errc::unsupported, "there is a pooler in between, and locks of a session need the server itself");
+  std::vector<prepared> all;
+  for (const auto& [name, text] :
+       {std::pair{lock_statement, "select get_lock(?, 0), connection_id()"},
+        std::pair{unlock_statement, "select coalesce(release_lock(?), 0), connection_id()"}}) {
+    auto made_one = to.prepare(text);
+    if (!made_one) return made_one.error();
+    all.push_back({name, std::move(*made_one)});
+  }
+  const auto run = found.run;
+  connection_.store(found.connection);
+  const std::lock_guard lock(mutex_);
+  facts_ = std::move(found);
+  return made{std::make_unique<asker>(std::move(begun), std::move(all)), run};
+}
+
 // Several hosts are tried in turn until one is found that takes writes.
 result<sql::dialler::made> mysql_dial::dial(const std::atomic<bool>& cancelled) {
   if (settings_.hosts.empty()) return dial_one({}, cancelled);
@@ -114,6 +136,7 @@ result<sql::dialler::made> mysql_dial::dial_one(const std::pair<std::string, std
   if (const auto weak = weak_points(*found); strict_.load() && !weak.empty())
     return failure(errc::unavailable, "this server promises less than the one before: " + weak);
   end_forerunner(to, before);
+  if (settings_.sessions) return session_made(to, std::move(*begun), std::move(*found));
   if (auto there = have_tables(to, settings_); !there) return there.error();
   auto ask = to.prepare(sql::filled_in(ask_text, settings_.names));
   if (!ask) return ask.error();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/mysql/handle.hpp"
 #include "backends/mysql/settings.hpp"
 #include "backends/sql/way.hpp"
 
@@ -10,6 +11,8 @@
 #include <string>
 
 namespace interlock::inline v1::mysql_store {
+
+class talk;
 
 /// What was found out about the server when connecting.
 struct server_facts {
@@ -40,13 +43,17 @@ class mysql_dial final : public sql::dialler {
   /// From now on a server that promises less is not connected to.
   void insist_on_strict() noexcept { strict_.store(true); }
   [[nodiscard]] server_facts facts() const;
+  /// The number of the present session.
+  [[nodiscard]] std::uint64_t connection() const noexcept { return connection_.load(); }
 
  private:
+  result<made> session_made(talk& to, my_handle begun, server_facts found);
   result<made> dial_one(const std::pair<std::string, std::uint16_t>& host, const std::atomic<bool>& cancelled);
 
   const mysql_settings settings_;
   const std::string origin_;
   std::atomic<bool> strict_{false};
+  std::atomic<std::uint64_t> connection_{0};
 
   mutable std::mutex mutex_;
   server_facts facts_;  // of the last session

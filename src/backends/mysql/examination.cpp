@@ -131,4 +131,22 @@ std::shared_ptr<sql::errand> examination_errand(const sql::object_names& names, 
   return out;
 }
 
+std::shared_ptr<sql::errand> session_examination_errand(const server_facts& found,
+                                                        completion<std::vector<store_check>> done) {
+  auto out = std::make_shared<sql::errand>(
+      nullptr, std::vector<std::string>{},
+      [found, done = std::move(done)](const result<const sql::rows*>& got) mutable {
+        if (!got) return done(got.error());
+        const findings seen{*got};
+        std::vector<store_check> all;
+        all.push_back({verdict::ok, "server", (found.maria ? "MariaDB " : "MySQL ") + seen.text(0), {}});
+        all.push_back({verdict::warn, "fail-over", "locks of a session are not replicated, and end with the server",
+                       "without mode=session they are kept in tables"});
+        check_way(found, all);
+        done(std::move(all));
+      });
+  out->text = "select version()";
+  return out;
+}
+
 }  // namespace interlock::inline v1::mysql_store

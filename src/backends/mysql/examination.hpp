@@ -15,4 +15,8 @@ namespace interlock::inline v1::mysql_store {
 std::shared_ptr<sql::errand> examination_errand(const sql::object_names& names, const server_facts& found,
                                                 completion<std::vector<store_check>> done);
 
+/// The same for locks that belong to sessions.
+std::shared_ptr<sql::errand> session_examination_errand(const server_facts& found,
+                                                        completion<std::vector<store_check>> done);
+
 }  // namespace interlock::inline v1::mysql_store

@@ -5,6 +5,8 @@
 #include "backends/mysql/dial.hpp"
 #include "backends/mysql/examination.hpp"
 #include "backends/mysql/statements.hpp"
+#include "backends/mysql/user_lock_words.hpp"
+#include "backends/sql/session_store.hpp"
 #include "backends/sql/survey.hpp"
 #include "backends/sql/table_store.hpp"
 #include "core/origin.hpp"
@@ -25,6 +27,16 @@ store_traits traits_of_mysql(const server_facts& found) {
   out.lease_min = milliseconds{10};
   out.lease_max = std::chrono::hours{24 * 30};
   return out;
+}
+
+result<std::unique_ptr<backend>> open_session_locks(const backend_environment& environment,
+                                                    const mysql_settings& settings) {
+  auto by = std::make_shared<mysql_dial>(settings, std::string{});
+  store_traits traits;
+  traits.store = "mysql";
+  auto words = std::make_unique<user_lock_words>(settings.keys, by);
+  return sql::open_sessions(environment, {.shown = settings.shown, .timeout = settings.timeout}, by, std::move(words),
+                            std::move(traits));
 }
 
 std::shared_ptr<sql::errand> survey_errand(const sql::object_names& names, const survey_query& what,
@@ -65,6 +77,7 @@ result<std::string> schema_for(const store_url& url) {
 result<std::unique_ptr<backend>> open_mysql(const backend_environment& environment) {
   auto settings = read_settings(environment);
   if (!settings) return settings.error();
+  if (settings->sessions) return open_session_locks(environment, *settings);
   auto by = std::make_shared<mysql_dial>(*settings, sql::write_origin(core::own_origin({})));
   auto to = std::make_shared<sql::way>(environment, sql::place{.shown = settings->shown, .timeout = settings->timeout},
                                        by, sql::listener{});

@@ -57,6 +57,21 @@ result<void> read_tls(const store_url& url, mysql_settings& out) {
   return {};
 }
 
+result<void> read_mode(const store_url& url, mysql_settings& out) {
+  const auto mode = option(url, "mode"), keys = option(url, "keys");
+  if (!mode.empty() && mode != "session" && mode != "table")
+    return bad("mode=" + mode + " is neither table nor session");
+  out.sessions = mode == "session";
+  for (const auto* name : {"create", "schema", "table"})
+    if (out.sessions && url.options.contains(name))
+      return bad(std::string(name) + " is for tables, and mode=session has none");
+  if (keys.empty()) return {};
+  if (!out.sessions) return bad("keys is for user locks: it needs mode=session");
+  if (keys != "medallion" && keys != "plain") return bad("keys=" + keys + " is neither medallion nor plain");
+  out.keys = keys == "plain" ? key_rule::plain : key_rule::medallion;
+  return {};
+}
+
 void read_place(const store_url& url, mysql_settings& out) {
   out.socket = option(url, "socket");
   for (const auto& one : url.endpoints) out.hosts.emplace_back(one.host, one.port.value_or(usual_port));
@@ -80,8 +95,8 @@ result<sql::object_names> read_names(const store_url& url) {
 
 result<mysql_settings> read_settings(const backend_environment& environment) {
   const auto& url = environment.url;
-  if (auto known = core::check_options(url, {"connect_timeout", "create", "schema", "socket", "sslcert", "sslkey",
-                                             "sslmode", "sslrootcert", "table", "timeout"});
+  if (auto known = core::check_options(url, {"connect_timeout", "create", "keys", "mode", "schema", "socket", "sslcert",
+                                             "sslkey", "sslmode", "sslrootcert", "table", "timeout"});
       !known)
     return known.error();
   mysql_settings out;
@@ -97,6 +112,7 @@ result<mysql_settings> read_settings(const backend_environment& environment) {
     if (text != "yes" && text != "no") return bad("create=" + text + " is neither yes nor no");
     out.may_create = text == "yes";
   }
+  if (auto read = read_mode(url, out); !read) return read.error();
   if (environment.options.password)
     out.password = environment.options.password;
   else if (!url.password.empty())

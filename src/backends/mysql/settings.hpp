@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/mysql/user_lock_key.hpp"
 #include "backends/sql/objects.hpp"
 
 #include <interlock/backend.hpp>
@@ -23,6 +24,8 @@ struct mysql_settings {
   encryption tls = encryption::none;
   std::string ca{}, certificate{}, key{};
   sql::object_names names{.quote = '`'};
+  bool sessions = false;  ///< locks that belong to sessions, not tables
+  key_rule keys = key_rule::medallion;
   bool may_create = true;               ///< tables and procedures, if they are not there
   milliseconds timeout{2'000};          ///< of one message
   milliseconds connect_timeout{5'000};  ///< until it can be used

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#ifdef INTERLOCK_WITH_MYSQL
+
+#include "support/eventually.hpp"
+#include "support/mariadb_server.hpp"
+#include "support/tcp_proxy.hpp"
+
+#include <interlock/client.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+/// mode=session: GET_LOCK, with plain SQL clients beside us, and sessions that end.
+namespace interlock {
+namespace {
+
+using namespace std::chrono_literals;
+using test_support::eventually;
+using test_support::mariadb_peek;
+using test_support::mariadb_server;
+using test_support::tcp_proxy;
+
+constexpr auto sessions = "mode=session";
+
+acquire_options lease_of(milliseconds lease) {
+  acquire_options out;
+  out.lease = lease;
+  return out;
+}
+
+/// One server for all: each test has locks of its own.
+mariadb_server& server() {
+  static mariadb_server one;
+  return one;
+}
+
+// The command-line client that everybody has; exit 0: the statement's one value was 1.
+bool by_command_line(const std::string& text) {
+  const auto line = "test \"$(mariadb --no-defaults --socket='" + server().socket() + "' -uroot -N -B -e \"" + text +
+                    "\" </dev/null)\" = 1";
+  return std::system(line.c_str()) == 0;
+}
+
+TEST(mariadb_session, a_plain_client_and_interlock_exclude_each_other) {
+  const client locks(server().url(sessions));
+  {
+    const auto held = locks.acquire("orders/1");
+    EXPECT_FALSE(by_command_line("select get_lock('orders/1', 0)"));
+    EXPECT_TRUE(by_command_line("select get_lock('orders/2', 0)"));
+  }
+  EXPECT_TRUE(eventually([&] { return by_command_line("select get_lock('orders/1', 0)"); }));
+  mariadb_peek sql(server().socket());
+  ASSERT_EQ(sql.value("select get_lock('orders/1', 0)"), "1");
+  EXPECT_FALSE(locks.try_acquire("orders/1"));
+  std::jthread releaser([&] {
+    std::this_thread::sleep_for(100ms);
+    sql.command("do release_lock('orders/1')");
+  });
+  const auto next = locks.attempt("orders/1", {.wait = 20s});
+  ASSERT_TRUE(next) << next.error().message();
+  releaser.join();
+  EXPECT_EQ(sql.value("select get_lock('orders/1', 0)"), "0");
+}
+
+TEST(mariadb_session, what_such_locks_cannot_do_is_refused) {
+  const client locks(server().url(sessions));
+  EXPECT_FALSE(locks.traits().shared);
+  EXPECT_FALSE(locks.traits().permits);
+  EXPECT_FALSE(locks.traits().tokens);
+  EXPECT_EQ(locks.traits().guarantee, guarantee::best_effort);
+  acquire_options shared;
+  shared.mode = lock_mode::shared;
+  const auto reply = locks.attempt("a", shared);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().kind(), errc::unsupported) << reply.error().message();
+}
+
+TEST(mariadb_session, a_killed_session_is_a_loss_at_once) {
+  const client locks(server().url(sessions));
+  const auto held = locks.acquire("killed");
+  server().end_sessions();
+  EXPECT_TRUE(eventually([&] { return held.state() == lock_state::lost; }, 3s));
+  EXPECT_TRUE(eventually([&] { return locks.try_acquire("killed").has_value(); }, 10s));
+}
+
+// The server ends a silent session, although no packet says that it is dead.
+TEST(mariadb_session, a_silent_partition_frees_the_lock_after_wait_timeout_and_the_holder_knew_before) {
+  tcp_proxy network(server().port());
+  const client cut_off(mariadb_server::url_at(network.port(), sessions));
+  const client other(server().url(sessions));
+  const auto held = cut_off.acquire("cut", lease_of(2s));
+  network.cut();
+  const auto next = other.attempt("cut", {.wait = 30s});
+  ASSERT_TRUE(next) << next.error().message();
+  EXPECT_FALSE(held.valid());
+}
+
+TEST(mariadb_session, long_and_hostile_names_are_different_locks) {
+  const client locks(server().url(sessions)), other(server().url(sessions));
+  std::vector<guard> held;
+  const std::vector<std::string> names{"h",
+                                       "H",
+                                       "h ",
+                                       "h'; select 1; --",
+                                       "h\\",
+                                       "caf\u00e9",
+                                       "\U0001F512",
+                                       std::string(1000, 'x'),
+                                       std::string(999, 'x') + "y"};
+  for (const auto& name : names) held.push_back(locks.acquire(name));
+  for (const auto& name : names) EXPECT_FALSE(other.try_acquire(name).has_value()) << name;
+}
+
+}  // namespace
+}  // namespace interlock
+
+#endif
