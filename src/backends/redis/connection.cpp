@@ -147,7 +147,7 @@ void connection::flush_locked() noexcept {
   while (!out_.unsent().empty() && stream_) {
     const auto rest = out_.unsent();
     const auto moved = stream_->write(rest.data(), rest.size());
-    if (moved.is == stream::progress::ended) {
+    if (moved.is == net::stream::progress::ended) {
       ::shutdown(socket_, SHUT_RDWR);
       watch_in(EPOLLIN);
       return;
@@ -197,11 +197,11 @@ bool connection::read(reading how) noexcept {
     const auto room = in_.size() - in_used_;
     auto* const to = in_.data() + in_used_;
     const auto moved = how == reading::soon && !again ? stream_->read_soon(to, room) : stream_->read(to, room);
-    if (moved.is == stream::progress::ended) {
+    if (moved.is == net::stream::progress::ended) {
       drop(lost(stream_->reason()), true);
       return some;
     }
-    if (moved.is == stream::progress::wants_write) {  // TLS has something to say before it can go on
+    if (moved.is == net::stream::progress::wants_write) {  // TLS has something to say before it can go on
       const std::lock_guard lock(mutex_);
       watch_in(watched_ | EPOLLOUT);
       return some;

@@ -3,9 +3,9 @@
 
 #include "backends/redis/courier.hpp"
 #include "backends/redis/outbox.hpp"
-#include "backends/redis/stream.hpp"
 
 #include "net/name_lookup.hpp"
+#include "net/stream.hpp"
 
 #include <interlock/backend.hpp>
 
@@ -34,11 +34,11 @@ struct connection_settings {
   std::string user{};
   std::function<std::string()> password{};  ///< asked at every connection
   std::int64_t database = 0;
-  int protocol = 3;                     ///< 2 or 3; 3 falls back to 2 if the server is too old for it
-  std::shared_ptr<tls_context> tls{};   ///< unset: no TLS
-  milliseconds timeout{2'000};          ///< of one request
-  milliseconds connect_timeout{5'000};  ///< until it can be used, greetings included
-  bool replica_is_fine = false;         ///< otherwise a server that says it is one is refused
+  int protocol = 3;                         ///< 2 or 3; 3 falls back to 2 if the server is too old for it
+  std::shared_ptr<net::tls_context> tls{};  ///< unset: no TLS
+  milliseconds timeout{2'000};              ///< of one request
+  milliseconds connect_timeout{5'000};      ///< until it can be used, greetings included
+  bool replica_is_fine = false;             ///< otherwise a server that says it is one is refused
 };
 
 /// One connection, from its first packet to its last: never opened again. Many requests are under way on it at a time;
@@ -187,7 +187,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   int socket_ = -1;
   int gate_ = -1;  // an epoll instance with nothing but the socket in it: shut without telling the loop
   subscription watch_;
-  std::unique_ptr<stream> stream_;
+  std::unique_ptr<net::stream> stream_;
   server_facts facts_;
   outbox out_;
   unsigned watched_ = 0;  // what the gate lets through

@@ -167,11 +167,11 @@ void connection::connected() {
     return try_address();
   }
   if (settings_.tls) {
-    auto made = tls_stream(socket_, settings_.tls, where_.host);
+    auto made = net::tls_stream(socket_, settings_.tls, where_.host);
     if (!made) return drop(made.error(), true);
     stream_ = std::move(*made);
   } else {
-    stream_ = plain_stream(socket_);
+    stream_ = net::plain_stream(socket_);
   }
   state_ = state::shaking_hands;
   shake_hands();
@@ -180,10 +180,10 @@ void connection::connected() {
 // [reading_]
 void connection::shake_hands() {
   const auto got = stream_->shake_hands();
-  if (got == stream::progress::ended) return drop(lost(stream_->reason()), true);
-  if (got != stream::progress::done) {
+  if (got == net::stream::progress::ended) return drop(lost(stream_->reason()), true);
+  if (got != net::stream::progress::done) {
     const std::lock_guard lock(mutex_);
-    return watch_in(got == stream::progress::wants_write ? unsigned{EPOLLOUT} : unsigned{EPOLLIN});
+    return watch_in(got == net::stream::progress::wants_write ? unsigned{EPOLLOUT} : unsigned{EPOLLIN});
   }
   {
     const std::lock_guard lock(mutex_);

@@ -115,9 +115,10 @@ result<redis_settings> read_settings(const backend_environment& environment) {
   else if (!url.password.empty())
     common.password = [secret = url.password] { return secret; };
 
-  const tls_settings tls{.ca = option(url, "tls_ca"), .cert = option(url, "tls_cert"), .key = option(url, "tls_key")};
+  const net::tls_settings tls{
+      .ca = option(url, "tls_ca"), .cert = option(url, "tls_cert"), .key = option(url, "tls_key")};
   if (url.scheme.starts_with("rediss")) {
-    auto made = make_tls_context(tls);
+    auto made = net::make_tls_context(tls);
     if (!made) return made.error();
     common.tls = std::move(*made);
   } else if (!tls.ca.empty() || !tls.cert.empty() || !tls.key.empty()) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace interlock::inline v1::redis_store {
+namespace interlock::inline v1::net {
 
 /// A byte stream over a connected socket, which never blocks unless asked to. Reading and writing may happen on two
 /// threads at a time.
@@ -48,4 +48,4 @@ result<std::shared_ptr<tls_context>> make_tls_context(const tls_settings& from);
 /// The chain and the name (or address) in the certificate are checked; there is no way around that.
 result<std::unique_ptr<stream>> tls_stream(int socket, std::shared_ptr<tls_context> context, const std::string& host);
 
-}  // namespace interlock::inline v1::redis_store
+}  // namespace interlock::inline v1::net

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/redis/stream.hpp"
+#include "net/stream.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace interlock::inline v1::redis_store {
+namespace interlock::inline v1::net {
 namespace {
 
 class plain final : public stream {
@@ -52,4 +52,4 @@ class plain final : public stream {
 
 std::unique_ptr<stream> plain_stream(int socket) { return std::make_unique<plain>(socket); }
 
-}  // namespace interlock::inline v1::redis_store
+}  // namespace interlock::inline v1::net

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/redis/stream.hpp"
+#include "net/stream.hpp"
 
 #include <arpa/inet.h>
 #include <openssl/bio.h>
@@ -13,7 +13,7 @@
 #include <mutex>
 #include <system_error>
 
-namespace interlock::inline v1::redis_store {
+namespace interlock::inline v1::net {
 
 class tls_context {
  public:
@@ -201,4 +201,4 @@ result<std::unique_ptr<stream>> tls_stream(int socket, std::shared_ptr<tls_conte
   return std::unique_ptr<stream>(std::move(out));
 }
 
-}  // namespace interlock::inline v1::redis_store
+}  // namespace interlock::inline v1::net
