@@ -71,7 +71,7 @@ void register_builtin_stores() {
     add("sqlite", sqlite_store::open_sqlite);
 #endif
 #if INTERLOCK_WITH_ZOOKEEPER
-    add("zk", zookeeper_store::open_zookeeper);
+    for (const auto* scheme : {"zk", "zks"}) add(scheme, zookeeper_store::open_zookeeper);
 #endif
   });
 }

@@ -17,25 +17,6 @@ namespace {
 
 constexpr int no_node = -101;
 
-int connect_to(int port, int patience_ms = 10'000) {
-  const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval patience{.tv_sec = patience_ms / 1'000, .tv_usec = patience_ms % 1'000 * 1'000};
-  ::setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  const int on = 1;
-  ::setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (made < 0 || ::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    const int error = errno;
-    if (made >= 0) ::close(made);
-    throw std::runtime_error("zookeeper on port " + std::to_string(port) + ": " +
-                             std::generic_category().message(error));
-  }
-  return made;
-}
-
 template <class N>
 void put(std::string& to, N value) {
   for (int shift = 8 * (static_cast<int>(sizeof value) - 1); shift >= 0; shift -= 8)
@@ -68,7 +49,27 @@ std::runtime_error refused(const std::string& what, int error) {
 
 }  // namespace
 
-zookeeper_peek::zookeeper_peek(int port, std::int64_t session, std::string_view password) : socket_(connect_to(port)) {
+int connect_to_zookeeper(int port, int patience_ms) {
+  const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval patience{.tv_sec = patience_ms / 1'000, .tv_usec = patience_ms % 1'000 * 1'000};
+  ::setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const int on = 1;
+  ::setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (made < 0 || ::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const int error = errno;
+    if (made >= 0) ::close(made);
+    throw std::runtime_error("zookeeper on port " + std::to_string(port) + ": " +
+                             std::generic_category().message(error));
+  }
+  return made;
+}
+
+zookeeper_peek::zookeeper_peek(int port, std::int64_t session, std::string_view password)
+    : socket_(connect_to_zookeeper(port)) {
   std::string hello;
   put(hello, std::int32_t{0});
   put(hello, std::int64_t{0});
@@ -209,7 +210,7 @@ void zookeeper_peek::close_session() {
 }
 
 std::string zookeeper_says(int port, std::string_view word) {
-  const int made = connect_to(port, 500);  // a server that is just starting accepts, and may never answer
+  const int made = connect_to_zookeeper(port, 500);  // a server that is just starting accepts, and may never answer
   std::string out;
   if (::send(made, word.data(), word.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(word.size())) {
     char buffer[4096];

@@ -59,6 +59,9 @@ class zookeeper_peek {
   int timeout_ = 0;
 };
 
+/// A socket; throws if nobody listens.
+int connect_to_zookeeper(int port, int patience_ms = 10'000);
+
 /// What the server says to "srvr", "mntr", "cons", "wchs"...
 std::string zookeeper_says(int port, std::string_view word);
 

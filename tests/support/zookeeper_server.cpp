@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/zookeeper_server.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -11,7 +13,14 @@ namespace interlock::test_support {
 
 using namespace std::chrono_literals;
 
+namespace {
+constexpr const char* jars =
+    "/usr/share/java/zookeeper.jar:/usr/share/java/netty-codec.jar:/usr/share/java/netty-resolver.jar:"
+    "/usr/share/java/netty-transport-native-unix-common.jar";
+}
+
 zookeeper_server::zookeeper_server(zookeeper_options options) : options_(std::move(options)), process_("java") {
+  if (options_.tls) tls_port_.emplace();
   for (int tries = 1;; ++tries) {  // a stranger has taken a port that was free just now
     start({});
     try {
@@ -20,6 +29,7 @@ zookeeper_server::zookeeper_server(zookeeper_options options) : options_(std::mo
     } catch (const std::runtime_error&) {
       if (tries == 3 || process_.running()) throw;
       port_ = reserved_port();
+      if (tls_port_) tls_port_.emplace();
     }
   }
 }
@@ -33,6 +43,16 @@ std::string zookeeper_server::url_at(int port, const std::string& rest) {
   return "zk://127.0.0.1:" + std::to_string(port) + rest;
 }
 
+// Only Netty speaks TLS, and Debian's jar does not name all parts of it. Key and certificate are one file there.
+void zookeeper_server::write_tls(std::ostream& config) const {
+  const auto both = process_.folder() / "key-and-certificate.pem";
+  std::ofstream(both) << std::ifstream(options_.tls->key).rdbuf() << std::ifstream(options_.tls->file).rdbuf();
+  config << "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\nsecureClientPort="
+         << tls_port_->number() << "\nsecureClientPortAddress=127.0.0.1\nssl.keyStore.location=" << both.string()
+         << "\nssl.trustStore.location=" << options_.tls->authority.string()
+         << "\nssl.clientAuth=" << (options_.mutual ? "need" : "none") << "\n";
+}
+
 void zookeeper_server::start(const member& of) {
   const auto data = process_.folder() / "data";
   std::filesystem::create_directories(data);
@@ -44,6 +64,7 @@ void zookeeper_server::start(const member& of) {
          << "\nclientPortAddress=127.0.0.1\nclientPort=" << port()
          << "\nadmin.enableServer=false\n4lw.commands.whitelist=*\nminSessionTimeout=400\nmaxSessionTimeout=600000\n"
             "maxClientCnxns=0\n";
+    if (options_.tls) write_tls(file);
     for (const auto& line : of.all) file << line << "\n";
     for (const auto& line : options_.config) file << line << "\n";
     if (!file.flush()) throw std::runtime_error("cannot write zoo.cfg");
@@ -55,13 +76,15 @@ void zookeeper_server::start(const member& of) {
                                  "-Dznode.container.checkIntervalMs=1000",
                                  "-Dzookeeper.extendedTypesEnabled=true"};
   words.insert(words.end(), options_.java.begin(), options_.java.end());
-  words.insert(words.end(), {"-cp", "/usr/share/java/zookeeper.jar",
-                             "org.apache.zookeeper.server.quorum.QuorumPeerMain", config.string()});
+  words.insert(words.end(), {"-cp", jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config.string()});
   process_.start(std::move(words));
 }
 
 void zookeeper_server::await_ready() {
-  process_.await("ready", [&] { return !mode().empty(); });
+  process_.await("ready", [&] {
+    if (tls_port_) ::close(connect_to_zookeeper(tls_port_->number()));  // opened after the other
+    return !mode().empty();
+  });
 }
 
 void zookeeper_server::restart() {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/certificates.hpp"
 #include "support/reserved_port.hpp"
 #include "support/server_process.hpp"
 #include "support/zookeeper_peek.hpp"
 
 #include <memory>
+#include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,8 @@ namespace interlock::test_support {
 struct zookeeper_options {
   std::vector<std::string> config{};  ///< more lines of zoo.cfg; they win over ours
   std::vector<std::string> java{};    ///< more words for java: "-Dzookeeper.x=y"
+  std::optional<certificate> tls{};   ///< on a port of its own, beside the plain one
+  bool mutual = false;                ///< clients must show a certificate of the same authority
 };
 
 /// One ZooKeeper server with a folder and ports of its own, alone or a member of an ensemble. Ticks are 200 ms,
@@ -28,6 +33,10 @@ class zookeeper_server {
   [[nodiscard]] std::string url(const std::string& rest = {}) const { return url_at(port(), rest); }
   /// The same through a proxy on this port.
   [[nodiscard]] static std::string url_at(int port, const std::string& rest = {});
+  /// Over TLS; `rest` names whom to trust.
+  [[nodiscard]] std::string tls_url(const std::string& rest = {}) const {
+    return "zks://localhost:" + std::to_string(tls_port_->number()) + rest;
+  }
   [[nodiscard]] zookeeper_peek connect() const { return zookeeper_peek(port()); }
   /// Four letters: "mntr".
   [[nodiscard]] std::string says(std::string_view word) const { return zookeeper_says(port(), word); }
@@ -48,10 +57,12 @@ class zookeeper_server {
   };
   zookeeper_server(zookeeper_options options, const member& of);
   void start(const member& of);
+  void write_tls(std::ostream& config) const;
   void await_ready();
 
   zookeeper_options options_;
   reserved_port port_;
+  std::optional<reserved_port> tls_port_;
   server_process process_;
 };
 

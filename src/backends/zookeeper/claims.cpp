@@ -114,6 +114,7 @@ void claims::close() noexcept {
     if (std::exchange(closed_, true)) return;
     for (const auto& [timeout, one] : sessions_) all.push_back(one);
   }
+  examining_.cancel();
   for (const auto& one : all) one->close();
   const std::lock_guard lock(mutex_);
   records_.clear();
@@ -129,8 +130,8 @@ record_ptr claims::find(const claim_secret& secret) const {
   return found == records_.end() ? nullptr : found->second;
 }
 
-bool claims::send(const record_ptr& one, std::string_view request, link::sending when, answer_handler done) {
-  return one->at->send(request, when, std::move(done));
+bool claims::send(const record_ptr& one, std::string request, link::sending when, answer_handler done, together as) {
+  return one->at->send(std::move(request), when, std::move(done), as);
 }
 
 std::optional<milliseconds> claims::lease_left(const claim_id& of) const {

@@ -5,6 +5,8 @@
 #include "backends/zookeeper/record.hpp"
 #include "backends/zookeeper/settings.hpp"
 
+#include "net/away.hpp"
+
 #include <interlock/backend.hpp>
 
 #include <condition_variable>
@@ -40,6 +42,7 @@ class claims final : public session::owner, public std::enable_shared_from_this<
   void leave(const claim& who, finality how, inline_work here, completion<departure> done);
   void survey(survey_query what, completion<survey_page> done);
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done);
+  void examine(completion<std::vector<store_check>> done);
 
   void flush() noexcept;
   [[nodiscard]] std::shared_ptr<link> only_link() const;
@@ -60,6 +63,7 @@ class claims final : public session::owner, public std::enable_shared_from_this<
   };
   struct look_batch;
   struct confirmation;
+  struct examination;
 
   // session::owner
   void established(session& which, bool fresh) noexcept override;
@@ -92,7 +96,8 @@ class claims final : public session::owner, public std::enable_shared_from_this<
   std::shared_ptr<session> session_for(milliseconds lease);
   std::shared_ptr<session> make_session(milliseconds timeout);
   record_ptr find(const claim_secret& secret) const;
-  bool send(const record_ptr& one, std::string_view request, link::sending when, answer_handler done);
+  bool send(const record_ptr& one, std::string request, link::sending when, answer_handler done,
+            together as = together::never);
   void schedule(instant when);
   void tend() noexcept;
   void set_end(const record_ptr& one, instant when);
@@ -148,6 +153,9 @@ class claims final : public session::owner, public std::enable_shared_from_this<
                    const confirmation& confirmed, answer got, bool data, aftermath& out);
   void renew_token(const record_ptr& one, std::size_t index, const std::shared_ptr<look_batch>& batch, aftermath& out);
 
+  // doctor.cpp
+  void examine_session(const std::shared_ptr<examination>& all);
+
   // news.cpp
   void settle_link(const record_ptr& one, bool fresh, aftermath& out);
   void watch(const record_ptr& one, const std::string& path);
@@ -173,6 +181,7 @@ class claims final : public session::owner, public std::enable_shared_from_this<
   std::deque<std::pair<instant, claim_secret>> tomb_ends_;
   std::vector<record_ptr> deferred_;  // behind a claim of another session that is leaving the same name
   instant scheduled_ = instant::max();
+  net::away<std::vector<store_check>> examining_;
 };
 
 }  // namespace interlock::inline v1::zookeeper_store

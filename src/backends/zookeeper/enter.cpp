@@ -38,10 +38,10 @@ void claims::enter(const claim& who, entry how, inline_work here, completion<sta
     const auto one = make_record(who, how);
     one->enters.push_back(std::move(done));
     // What this client leaves in one session must have left before it enters the same name in another.
-    const bool behind = std::any_of(records_.begin(), records_.end(), [&](const auto& other) {
+    const auto in_the_way = [&](const auto& other) {
       return other.second->is == state::leaving && other.second->at != one->at && other.second->name == one->name;
-    });
-    if (sessions_.size() > 1 && behind)
+    };
+    if (sessions_.size() > 1 && std::any_of(records_.begin(), records_.end(), in_the_way))
       deferred_.push_back(one);
     else
       begin(one, here, out);
@@ -97,18 +97,19 @@ void claims::begin(const record_ptr& one, inline_work here, aftermath& out) {
     return fail_enter(one, failure_of(code::not_sent, "entering " + one->path), out);
   const auto& how = one->permits() ? curator_mutex : *settings_.how;
   const auto marker = one->mode == lock_mode::shared ? how.reader : how.writer;
-  const auto request = ask_create(one->queue() + "/" + node_prefix(how, one->id, marker), write_notes(one->notes),
-                                  settings_.whose, node_kind::ephemeral_sequential);
+  auto request = ask_create(one->queue() + "/" + node_prefix(how, one->id, marker), write_notes(one->notes),
+                            settings_.whose, node_kind::ephemeral_sequential);
   // Both in one flight; what the second says counts only if the first went well.
-  const bool went =
-      send(one, request, link::with_the_next,
-           about(one, [this](const record_ptr& it, answer got, aftermath& then) { made(it, got, then); }));
+  const bool went = send(one, std::move(request), link::with_the_next,
+                         about(one, [this](const record_ptr& it, answer got, aftermath& then) { made(it, got, then); }),
+                         together::change);
   if (!went) {
     one->unsent = true;  // its session is on its way
     return;
   }
   send(one, ask_children(one->queue(), false), here,
-       about(one, [this](const record_ptr& it, answer got, aftermath& then) { listed(it, got, then); }));
+       about(one, [this](const record_ptr& it, answer got, aftermath& then) { listed(it, got, then); }),
+       together::list);
 }
 
 void claims::made(const record_ptr& one, answer got, aftermath& out) {

@@ -51,10 +51,13 @@ void claims::remove(const record_ptr& one, departure as, inline_work here, after
   one->watching.clear();
   ++one->round;
   if (steps.empty()) return end(one, out);
-  const bool went = send(one, steps.size() == 1 ? steps.front() : ask_all(steps), here,
-                         about(one, [this, all = steps.size() > 1](const record_ptr& it, answer got, aftermath& then) {
-                           removed(it, all ? error_of_all(got.error, got.body) : got.error, then);
-                         }));
+  const bool all = steps.size() > 1;
+  const bool went = send(one, all ? ask_all(steps) : std::move(steps.front()), here,
+                         about(one,
+                               [this, all](const record_ptr& it, answer got, aftermath& then) {
+                                 removed(it, all ? error_of_all(got.error, got.body) : got.error, then);
+                               }),
+                         all ? together::never : together::change);
   if (!went) {
     one->doomed = true;
     lose_sight(one, code::not_sent, out);

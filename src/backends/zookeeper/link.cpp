@@ -9,18 +9,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
-/// Sending, receiving, and the end. How it comes up is in link_open.cpp.
+/// Sending, receiving, and the end. How it comes up is in link_open.cpp, what is sent as one in flight.cpp.
 namespace interlock::inline v1::zookeeper_store {
 namespace {
 
-constexpr std::size_t few = 8;                           // under way: one more may be written at once
-constexpr std::size_t good_deal = std::size_t{4} << 10;  // bytes: worth a packet of its own
-constexpr milliseconds unsent_most{2};                   // what a caller was to send is sent by the loop
+constexpr std::size_t few = 8;          // under way: one more may be written at once
+constexpr std::size_t good_many = 32;   // requests: worth a packet of their own
+constexpr milliseconds unsent_most{2};  // what a caller was to send is sent by the loop
 constexpr std::size_t read_size = std::size_t{64} << 10;
 constexpr std::size_t longest_frame = std::size_t{64} << 20;
 constexpr milliseconds attendance{5};   // a socket that callers read themselves is looked after this often
@@ -35,11 +33,12 @@ std::string endpoint::shown() const {
   return (host.find(':') == host.npos ? host : "[" + host + "]") + ":" + std::to_string(port);
 }
 
-link::link(endpoint where, reactor& loop, const time_source& time, owner& of)
-    : where_(std::move(where)), loop_(loop), time_(time), owner_(of), in_(read_size) {}
+link::link(endpoint where, std::shared_ptr<net::tls_context> tls, reactor& loop, const time_source& time, owner& of)
+    : where_(std::move(where)), tls_(std::move(tls)), loop_(loop), time_(time), owner_(of), in_(read_size) {}
 
 link::~link() {
   watch_ = {};
+  stream_.reset();
   if (gate_ >= 0) ::close(gate_);
   if (socket_ >= 0) ::close(socket_);
 }
@@ -69,20 +68,17 @@ void link::put(std::int32_t number, std::string_view body) {
   last_sent_ = time_.now();
 }
 
-bool link::send(std::string_view what, sending when, answer_handler done) {
+bool link::send(std::string what, sending when, answer_handler done, together as) {
   bool post = false, in_time = false;
   {
     const std::lock_guard lock(mutex_);
     if (!is_up()) return false;
-    last_number_ = last_number_ == 0x7fffffff ? 1 : last_number_ + 1;
-    const auto begin = out_base_ + out_.size();
-    put(last_number_, what);
-    asked_.push_back({last_sent_, begin, last_number_, std::move(done)});
+    gathered_.push_back({std::move(what), as, std::move(done)});
     if (corked_ || flush_posted_ || !when) return true;
-    if (when == inline_work::if_brief && asked_.size() <= few) {
+    if (when == inline_work::if_brief && asked_.size() + gathered_.size() <= few) {
       flush_locked();
     } else if (when == inline_work::together) {
-      if (out_.size() - out_sent_ < good_deal)
+      if (gathered_.size() < good_many)
         in_time = !std::exchange(in_time_, true);
       else
         flush_locked();
@@ -149,14 +145,15 @@ void link::flush() noexcept {
 // [mutex_] What cannot be sent now is sent when the socket has room. A broken socket is left to whoever reads: it has
 // the end of the story there.
 void link::flush_locked() noexcept {
-  while (out_sent_ < out_.size() && socket_ >= 0) {
-    const auto moved = ::send(socket_, out_.data() + out_sent_, out_.size() - out_sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (moved < 0 && errno != EAGAIN && errno != EINTR) {
+  assemble();
+  while (out_sent_ < out_.size() && stream_) {
+    const auto moved = stream_->write(out_.data() + out_sent_, out_.size() - out_sent_);
+    if (moved.is == net::stream::progress::ended) {
       ::shutdown(socket_, SHUT_RDWR);
       return watch_in(EPOLLIN);
     }
-    if (moved <= 0) return watch_in(watched_ | EPOLLIN | EPOLLOUT);
-    out_sent_ += static_cast<std::size_t>(moved);
+    if (moved.bytes == 0) return watch_in(watched_ | EPOLLIN | EPOLLOUT);
+    out_sent_ += moved.bytes;
   }
   if (out_sent_ == out_.size()) {
     out_base_ += out_.size();
@@ -197,19 +194,24 @@ backend::arrival link::await_borrowed() noexcept {
 bool link::read(bool soon) noexcept {
   bool some = false;
   for (bool again = true; again;) {
-    if (state_.load(std::memory_order_acquire) == state::dead || socket_ < 0) return some;
+    if (state_.load(std::memory_order_acquire) == state::dead || !stream_) return some;
     if (in_.size() - in_used_ < read_size / 4) in_.resize(in_.size() * 2);
     const auto room = in_.size() - in_used_;
-    const auto got = ::recv(socket_, in_.data() + in_used_, room, soon && !some ? 0 : MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return some;
-    if (got <= 0) {
-      drop(lost(got == 0 ? "the server closed the connection" : std::generic_category().message(errno)), true);
+    auto* const to = in_.data() + in_used_;
+    const auto moved = soon && !some ? stream_->read_soon(to, room) : stream_->read(to, room);
+    if (moved.is == net::stream::progress::ended) {
+      drop(lost(stream_->reason()), true);
       return some;
     }
+    if (moved.is == net::stream::progress::wants_write) {  // TLS has something to say before it can go on
+      const std::lock_guard lock(mutex_);
+      watch_in(watched_ | EPOLLOUT);
+    }
+    if (moved.bytes == 0) return some;
     some = true;
-    in_used_ += static_cast<std::size_t>(got);
+    in_used_ += moved.bytes;
     if (!take_frames()) return some;
-    again = static_cast<std::size_t>(got) == room;
+    again = tls_ || moved.bytes == room;  // TLS keeps what it has deciphered to itself
   }
   return some;
 }
@@ -280,7 +282,8 @@ int link::borrow() noexcept {
   if (borrowed_ || !is_up()) return -1;
   borrowed_ = busy_ = true;
   watch_in(watched_ & ~unsigned{EPOLLIN});
-  if (out_sent_ < out_.size()) flush_locked();  // it was about to be sent by somebody who has to be woken for it
+  if (out_sent_ < out_.size() || !gathered_.empty())
+    flush_locked();  // it was about to be sent by somebody who has to be woken for it
   return socket_;
 }
 
@@ -345,8 +348,7 @@ void link::say_farewell(std::string_view farewell) noexcept {
   char bin[4096];
   for (pollfd one{socket, POLLIN, 0}; time_.now() < give_up;) {
     if (::poll(&one, 1, farewell_patience) <= 0) return;
-    const auto got = ::recv(socket, bin, sizeof bin, MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return;
+    if (stream_->read(bin, sizeof bin).is == net::stream::progress::ended) return;
   }
 }
 
@@ -359,7 +361,9 @@ void link::drop(const failure& why, bool tell) noexcept {
     if (state_.exchange(state::dead) == state::dead) return;
     const auto sent = out_base_ + out_sent_;
     for (auto& one : asked_) unanswered.emplace_back(std::move(one.done), one.begin < sent);
+    for (auto& one : gathered_) unanswered.emplace_back(std::move(one.done), false);
     asked_.clear();
+    gathered_.clear();
     pings_.clear();
     watch = std::move(watch_);
     if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);

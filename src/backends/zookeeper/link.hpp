@@ -4,6 +4,7 @@
 #include "backends/zookeeper/jute.hpp"
 
 #include "net/name_lookup.hpp"
+#include "net/stream.hpp"
 
 #include <interlock/backend.hpp>
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +33,10 @@ struct answer {
   reader body{};
 };
 using answer_handler = unique_function<void(answer), 8>;
+
+/// Which requests may be made one with others that go out at the same time: servers take many changes in one for little
+/// more than one by itself. Requests about the same node keep their order.
+enum class together : std::uint8_t { never, change /* makes or removes a node */, list };
 
 struct watch_event {
   enum class kind : std::int32_t { other = -1, created = 1, deleted = 2, changed = 3, children = 4 };
@@ -61,7 +67,8 @@ class link final : public std::enable_shared_from_this<link> {
     ~owner() = default;
   };
 
-  link(endpoint where, reactor& loop, const time_source& time, owner& of);
+  /// Without `tls`: in the clear.
+  link(endpoint where, std::shared_ptr<net::tls_context> tls, reactor& loop, const time_source& time, owner& of);
   link(const link&) = delete;
   link& operator=(const link&) = delete;
   ~link();
@@ -78,7 +85,7 @@ class link final : public std::enable_shared_from_this<link> {
   using sending = std::optional<inline_work>;
   static constexpr sending with_the_next{};
   /// false: it is not up, and the handler is gone uncalled.
-  bool send(std::string_view request, sending when, answer_handler done);
+  bool send(std::string request, sending when, answer_handler done, together as = together::never);
   void ping();
   void say_credentials(std::string_view packet);
 
@@ -97,13 +104,19 @@ class link final : public std::enable_shared_from_this<link> {
   void give_back(backend::loan_end as) noexcept;
 
  private:
-  enum class state : std::uint8_t { idle, connecting, greeting, up, dead };
+  enum class state : std::uint8_t { idle, connecting, shaking_hands, greeting, up, dead };
   struct request {
     instant sent{};
     std::uint64_t begin = 0;  // where its bytes begin, counted from the link's first
     std::int32_t number = 0;
     answer_handler done{};
   };
+  struct outgoing {
+    std::string body{};
+    together as = together::never;
+    answer_handler done{};
+  };
+  struct flight;
 
   // link_open.cpp
   void resolved(const result<std::vector<std::string>>& addresses);
@@ -111,6 +124,8 @@ class link final : public std::enable_shared_from_this<link> {
   void adopt(int made);
   void turn() noexcept;
   void connected();
+  void shake_hands();
+  void greet();
 
   // link.cpp
   bool read(bool soon) noexcept;
@@ -126,9 +141,19 @@ class link final : public std::enable_shared_from_this<link> {
   void drop(const failure& why, bool tell) noexcept;
   void say_farewell(std::string_view farewell) noexcept;
   [[nodiscard]] failure lost(std::string_view why) const;
-  [[nodiscard]] bool idle() const noexcept { return asked_.empty() && pings_.empty(); }
+  [[nodiscard]] bool idle() const noexcept { return asked_.empty() && pings_.empty() && gathered_.empty(); }
+
+  // flight.cpp
+  void assemble();
+  [[nodiscard]] std::size_t run_at(std::size_t first) const;
+  void ask(std::string_view body, answer_handler done);
+  void launch(std::span<outgoing> items);
+  void changed(const std::shared_ptr<flight>& with, answer got);
+  void listed(const std::shared_ptr<flight>& with, answer got);
+  void landed(flight& with);
 
   const endpoint where_;
+  const std::shared_ptr<net::tls_context> tls_;
   reactor& loop_;
   const time_source& time_;
   owner& owner_;
@@ -147,8 +172,13 @@ class link final : public std::enable_shared_from_this<link> {
   mutable std::mutex mutex_;  // everything below
   std::atomic<state> state_{state::idle};
   int socket_ = -1;
+  std::unique_ptr<net::stream> stream_;  // made once, by whoever has the other mutex
   int gate_ = -1;  // an epoll instance with nothing but the socket in it: shut without telling the loop
   subscription watch_;
+  std::vector<outgoing> gathered_;  // not yet in out_
+  bool in_flight_ = false;          // what was made one is under way: the others wait, to keep their order
+  unsigned apart_ = 0;              // so many changes are not made one with others
+  bool lists_apart_ = false;        // the server is too old for several lists in one request
   std::string out_;
   std::size_t out_sent_ = 0;    // of out_
   std::uint64_t out_base_ = 0;  // where out_ begins

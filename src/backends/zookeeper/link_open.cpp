@@ -2,19 +2,18 @@
 #include "backends/zookeeper/link.hpp"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <system_error>
 #include <utility>
 
-/// How a link comes up: addresses, TCP, the greeting.
+/// How a link comes up: addresses, TCP, TLS, the greeting.
 namespace interlock::inline v1::zookeeper_store {
 namespace {
 
@@ -37,13 +36,6 @@ address tcp_address(const std::string& host, std::uint16_t port) {
     out.size = sizeof six;
   }
   return out;
-}
-
-// Only a borrower's recv() without MSG_DONTWAIT may block, and not for long: whoever wants to wake it cannot.
-void make_patient(int socket) noexcept {
-  const timeval most{.tv_sec = 0, .tv_usec = 4'000};
-  if (::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most) == 0)
-    ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) & ~O_NONBLOCK);
 }
 
 }  // namespace
@@ -109,6 +101,7 @@ void link::turn() noexcept {
   const auto now = state_.load();
   if (now == state::dead) return;
   if (now == state::connecting) return connected();
+  if (now == state::shaking_hands) return shake_hands();
   bool readable = true;
   {
     const std::lock_guard inner(mutex_);
@@ -127,14 +120,40 @@ void link::connected() {
     last_wrong_ = std::generic_category().message(error);
     return try_address();
   }
+  std::unique_ptr<net::stream> made;
+  if (tls_) {
+    auto secured = net::tls_stream(socket_, tls_, where_.host);
+    if (!secured) return drop(secured.error(), true);
+    made = std::move(*secured);
+  } else {
+    made = net::plain_stream(socket_);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    stream_ = std::move(made);
+    state_ = state::shaking_hands;
+  }
+  shake_hands();
+}
+
+// [reading_]
+void link::shake_hands() {
+  using progress = net::stream::progress;
+  const auto got = stream_->shake_hands();
+  if (got == progress::ended) return drop(lost(stream_->reason()), true);
+  if (got == progress::done) return greet();
   const std::lock_guard lock(mutex_);
-  make_patient(socket_);
+  watch_in(got == progress::wants_write ? unsigned{EPOLLOUT} : unsigned{EPOLLIN});
+}
+
+// [reading_]
+void link::greet() {
+  const std::lock_guard lock(mutex_);
   state_ = state::greeting;
   put_number(out_, static_cast<std::int32_t>(greeting_.size()));
   out_ += greeting_;
-  watched_ = 0;
   flush_locked();
-  watch_in(watched_ | EPOLLIN);
+  watch_in((watched_ & ~unsigned{EPOLLOUT}) | EPOLLIN | (out_sent_ < out_.size() ? unsigned{EPOLLOUT} : 0U));
 }
 
 }  // namespace interlock::inline v1::zookeeper_store

@@ -9,8 +9,8 @@
 ///
 /// What an answer must prove is that the session was alive after the question was asked. A ping does not: a follower
 /// that has lost its leader goes on answering pings for a while, and the leader counts without hearing of them. So
-/// every batch brings one `sync`, which only the leader can answer. Held claims are read besides, waiting ones are not:
-/// what they wait for is watched, and so are they.
+/// every batch brings one `sync`, which only the leader can answer, and held claims are read besides. For waiting ones
+/// nothing is asked once they are watched, and what they wait for too.
 namespace interlock::inline v1::zookeeper_store {
 
 using state = record::state;
@@ -78,6 +78,11 @@ void claims::look_at(const claim& who, std::size_t index, const std::shared_ptr<
   }
   if (!one->stands() || !one->at->is_up())
     return batch->set(index, failure_of(one->at->is_up() ? code::unknown : code::not_sent, "looking"), out);
+  // Who waits believes in nothing, and is told of whatever happens to it and to whom it waits for: nothing is asked.
+  if (one->is == state::waiting && one->guarded && !one->watching.empty()) return answer_look(one, index, batch, out);
+  // What changes a node only the leader can answer too.
+  if (one->is == state::held && who.tokens > 1 && one->mode == lock_mode::exclusive && !one->permits())
+    return renew_token(one, index, batch, out);
 
   auto& all = batch->confirmed;
   auto known = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == one->at.get(); });
@@ -102,15 +107,16 @@ void claims::look_at(const claim& who, std::size_t index, const std::shared_ptr<
     confirmed->waiting.emplace_back(one, index);
     return;
   }
-  if (who.tokens > 1 && one->mode == lock_mode::exclusive && !one->permits())
-    return renew_token(one, index, batch, out);
   // A watched node says by itself that it was changed; then the list tells the rest.
   const bool read_it = !std::exchange(one->guarded, true) || one->permits();
   if (read_it) watchers_[one->own()].push_back(one);
-  const auto request = one->permits() || read_it ? ask_data(one->own(), true) : ask_children(one->queue(), false);
-  bool went = send(one, request, link::with_the_next, [this, one, index, batch, confirmed, read_it](answer got) {
-    change([&](aftermath& then) { held_looked(one, index, batch, *confirmed, got, read_it, then); });
-  });
+  auto request = one->permits() || read_it ? ask_data(one->own(), true) : ask_children(one->queue(), false);
+  const bool went = send(
+      one, std::move(request), link::with_the_next,
+      [this, one, index, batch, confirmed, read_it](answer got) {
+        change([&](aftermath& then) { held_looked(one, index, batch, *confirmed, got, read_it, then); });
+      },
+      read_it ? together::never : together::list);
   if (!went) batch->set(index, failure_of(code::not_sent, "looking"), out);
 }
 

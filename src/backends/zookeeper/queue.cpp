@@ -15,9 +15,9 @@ constexpr milliseconds guard_after{100};  // a claim that lasts longer than this
 }
 
 void claims::list(const record_ptr& one, aftermath& out) {
-  const bool went =
-      send(one, ask_children(one->queue(), false), inline_work::never,
-           about(one, [this](const record_ptr& it, answer got, aftermath& then) { listed(it, got, then); }));
+  const bool went = send(
+      one, ask_children(one->queue(), false), inline_work::never,
+      about(one, [this](const record_ptr& it, answer got, aftermath& then) { listed(it, got, then); }), together::list);
   if (!went) lose_sight(one, code::not_sent, out);
 }
 

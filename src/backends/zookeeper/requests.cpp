@@ -65,6 +65,8 @@ std::string ask_children(std::string_view path, bool watch) {
   return out;
 }
 
+std::string ask_rights(std::string_view path) { return begin(6, path); }
+
 std::string ask_sync(std::string_view path) { return begin(9, path); }
 
 std::string ask_close() {
@@ -73,9 +75,11 @@ std::string ask_close() {
   return out;
 }
 
-std::string ask_all(std::span<const std::string> requests) {
+namespace {
+
+std::string many_in_one(std::int32_t kind, std::span<const std::string> requests) {
   std::string out;
-  put_number(out, 14);
+  put_number(out, kind);
   for (const auto& one : requests) {
     out += one.substr(0, 4);  // its kind
     put_flag(out, false);
@@ -87,6 +91,12 @@ std::string ask_all(std::span<const std::string> requests) {
   put_number(out, -1);
   return out;
 }
+
+}  // namespace
+
+std::string ask_all(std::span<const std::string> requests) { return many_in_one(14, requests); }
+
+std::string ask_lists(std::span<const std::string> requests) { return many_in_one(22, requests); }
 
 int error_of_all(int error, reader body) {
   constexpr int because_of_another = -2;
@@ -110,6 +120,30 @@ std::string_view next_made(reader& from) {
   const auto path = from.text();
   if (kind == create_2) from.stat();  // what servers answer with differs by version
   return path;
+}
+
+part_answer next_part(reader& from, std::int64_t change) {
+  constexpr std::int32_t wrong = -1, list = 8;
+  part_answer out;
+  const auto kind = from.number();
+  from.flag();
+  from.number();
+  out.body = from;
+  if (kind == wrong) {
+    out.error = from.number();
+  } else if (kind == list) {
+    for (auto left = from.number(); left > 0 && from.ok(); --left) from.text();
+  } else if (kind == create_2) {
+    from.text();
+    from.stat();
+  } else if (kind == create_1) {  // without what a server knows of the node: its maker is the change itself
+    put_text(out.made, from.text());
+    put_big(out.made, change);
+    out.made.append(60, '\0');
+    out.body = reader(out.made);
+  }
+  if (!from.ok()) out.error = code::unknown;
+  return out;
 }
 
 std::string greeting(std::int64_t last_change, std::int32_t timeout, std::int64_t session, std::string_view password) {

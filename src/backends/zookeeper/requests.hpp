@@ -26,16 +26,27 @@ std::string ask_data(std::string_view path, bool watch);
 /// version -1: whatever is there now.
 std::string ask_set_data(std::string_view path, std::string_view data, std::int32_t version = -1);
 std::string ask_children(std::string_view path, bool watch);
+/// Who may do what with it: a list of rights, scheme and who.
+std::string ask_rights(std::string_view path);
 /// Answered when everything that was decided before has reached the server we talk to.
 std::string ask_sync(std::string_view path);
 std::string ask_close();
 /// All of them or none.
 std::string ask_all(std::span<const std::string> requests);
+/// Several lists in one question; each is answered by itself. Servers before 3.6 do not know it.
+std::string ask_lists(std::span<const std::string> requests);
 /// How ask_all() went: what stopped it is told part by part, behind a head that says all is well.
 int error_of_all(int error, reader body);
 /// An answer to ask_all(): the path that the next part has made, if that is what it did; empty otherwise, and at the
 /// end. To be called once for each part.
 std::string_view next_made(reader& from);
+/// An answer to ask_all() or ask_lists(): what the next part says, up to `from`.
+struct part_answer {
+  int error = 0;
+  reader body{};       ///< as if it had been asked by itself
+  std::string made{};  ///< what `body` reads where a server has left out what we need
+};
+part_answer next_part(reader& from, std::int64_t change);
 
 /// The first thing said on a connection. Session 0: a new one.
 std::string greeting(std::int64_t last_change, std::int32_t timeout, std::int64_t session, std::string_view password);

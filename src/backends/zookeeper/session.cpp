@@ -33,7 +33,7 @@ void session::connect() {
     const std::lock_guard lock(mutex_);
     if (closed_ || link_) return;
     next_server_ = (next_server_ + 1) % settings_.servers.size();
-    next = link_ = std::make_shared<link>(settings_.servers[next_server_], loop_, time_, *this);
+    next = link_ = std::make_shared<link>(settings_.servers[next_server_], settings_.tls, loop_, time_, *this);
     connecting_since_ = time_.now();
     const auto wish = std::min<std::int64_t>(wanted_.count(), std::numeric_limits<std::int32_t>::max());
     hello = greeting(last_change_, static_cast<std::int32_t>(wish), id_, password_);
@@ -42,6 +42,7 @@ void session::connect() {
 }
 
 void session::greeted(link& which, reader greeting) noexcept {
+  const std::lock_guard telling(telling_);
   greeting.number();  // version of the protocol: 0
   const milliseconds timeout(greeting.number());
   const auto id = greeting.big();
@@ -85,6 +86,7 @@ void session::greeted(link& which, reader greeting) noexcept {
 }
 
 void session::authenticated(link& which, int error) noexcept {
+  const std::lock_guard telling(telling_);
   if (error == code::ok) return;
   const auto why = failure_of(error, "logging in at " + which.where().shown());
   {
@@ -95,6 +97,7 @@ void session::authenticated(link& which, int error) noexcept {
 }
 
 void session::ended(link& which, const failure& why) noexcept {
+  const std::lock_guard telling(telling_);
   bool was_up = false, all_tried = false;
   failure reason = why;
   milliseconds pause{0};
@@ -121,9 +124,10 @@ void session::ended(link& which, const failure& why) noexcept {
 }
 
 void session::watched(link& which, const watch_event& what) noexcept {
+  const std::lock_guard telling(telling_);
   {
     const std::lock_guard lock(mutex_);
-    if (link_.get() != &which) return;
+    if (closed_ || link_.get() != &which) return;
   }
   owner_.watched(*this, what);
 }
@@ -158,9 +162,9 @@ std::shared_ptr<link> session::current() const {
   return link_;
 }
 
-bool session::send(std::string_view request, link::sending when, answer_handler done) {
+bool session::send(std::string request, link::sending when, answer_handler done, together as) {
   const auto to = current();
-  return to && to->send(request, when, std::move(done));
+  return to && to->send(std::move(request), when, std::move(done), as);
 }
 
 // A server that says nothing for so long is left, while there is time to keep the session alive at another.
@@ -201,6 +205,9 @@ void session::close() noexcept {
     closed_ = true;
     up_ = false;
     to = link_;
+  }
+  {
+    const std::lock_guard told(telling_);  // what is being told at this moment uses the owner
   }
   if (to) to->close(ask_close());
 }

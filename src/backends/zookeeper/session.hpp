@@ -22,6 +22,7 @@ struct session_settings {
   std::vector<endpoint> servers{};
   std::function<std::string()> credentials{};  ///< "user:password", asked at every connection; unset: nobody
   milliseconds connect_timeout{2'000};         ///< for one server
+  std::shared_ptr<net::tls_context> tls{};     ///< unset: no TLS
 };
 
 /// A session: what nodes belong to, and die with. It lives on while its connection is lost and found again, at whatever
@@ -51,6 +52,7 @@ class session final : public link::owner, public std::enable_shared_from_this<se
   session(const session_settings& settings, milliseconds wanted, reactor& loop, const time_source& time, owner& of);
 
   void open();
+  /// Its owner is not called any more after this returned, unless by this very thread.
   void close() noexcept;
 
   [[nodiscard]] bool is_up() const;
@@ -62,7 +64,7 @@ class session final : public link::owner, public std::enable_shared_from_this<se
   [[nodiscard]] std::string server() const;
 
   /// false: not connected.
-  bool send(std::string_view request, link::sending when, answer_handler done);
+  bool send(std::string request, link::sending when, answer_handler done, together as = together::never);
   /// Keeps it alive and looks after silence. Returns when to be called again.
   instant tend(instant now);
 
@@ -85,7 +87,8 @@ class session final : public link::owner, public std::enable_shared_from_this<se
   const time_source& time_;
   owner& owner_;
 
-  mutable std::mutex mutex_;  // everything below
+  std::recursive_mutex telling_;  // held as long as a link or the owner is being answered; taken before the other
+  mutable std::mutex mutex_;      // everything below
   std::shared_ptr<link> link_;
   instant connecting_since_{};
   std::size_t next_server_;

@@ -2,6 +2,7 @@
 #include "backends/zookeeper/settings.hpp"
 
 #include "core/registry.hpp"
+#include "net/stream.hpp"
 
 #include <optional>
 
@@ -47,10 +48,13 @@ result<const recipe*> recipe_of(const store_url& url) {
 
 result<zookeeper_settings> read_settings(const backend_environment& environment) {
   const auto& url = environment.url;
-  if (auto known = core::check_options(url, {"connect_timeout", "layout", "object"}); !known) return known.error();
+  if (auto known = core::check_options(url, {"connect_timeout", "layout", "object", "tls_ca", "tls_cert", "tls_key"});
+      !known)
+    return known.error();
   zookeeper_settings out;
+  const std::uint16_t port = url.scheme == "zks" ? 2281 : 2181;
   for (const auto& one : url.endpoints)
-    out.common.servers.push_back({.host = one.host, .port = one.port.value_or(2181)});
+    out.common.servers.push_back({.host = one.host, .port = one.port.value_or(port)});
   if (out.common.servers.empty()) return bad("zk: needs a host, as in zk://localhost or zk://h1,h2,h3/chroot");
   auto root = root_of(url.path);
   if (!root) return root.error();
@@ -65,6 +69,15 @@ result<zookeeper_settings> read_settings(const backend_environment& environment)
     out.common.connect_timeout = *span;
   }
   out.lease = environment.options.lease.value_or(out.lease);
+  const net::tls_settings tls{
+      .ca = option(url, "tls_ca"), .cert = option(url, "tls_cert"), .key = option(url, "tls_key")};
+  if (url.scheme == "zks") {
+    auto made = net::make_tls_context(tls);
+    if (!made) return made.error();
+    out.common.tls = std::move(*made);
+  } else if (!tls.ca.empty() || !tls.cert.empty() || !tls.key.empty()) {
+    return bad("tls_ca, tls_cert and tls_key are for zks://, not zk://");
+  }
   if (!url.user.empty()) {
     out.whose = rights::creator;
     auto password = environment.options.password ? environment.options.password

@@ -38,6 +38,7 @@ class store final : public backend {
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override {
     claims_->evict(name, who, force, std::move(done));
   }
+  void examine(completion<std::vector<store_check>> done) override { claims_->examine(std::move(done)); }
   void flush() noexcept override { claims_->flush(); }
 
   int borrow_news(awaited) noexcept override {
