@@ -48,6 +48,10 @@ void etcd_idle(const settings& with, report& out);
 void etcd_pair_peers(const settings& with, report& out);
 void etcd_many(const settings& with, report& out);
 void etcd_handoff(const settings& with, report& out);
+void zookeeper_pair(const settings& with, report& out);
+void zookeeper_handoff(const settings& with, report& out);
+void zookeeper_idle(const settings& with, report& out);
+void zookeeper_peers(const settings& with, report& out);
 
 #if INTERLOCK_WITH_SQLITE
 inline constexpr bool with_sqlite = true;
@@ -78,6 +82,12 @@ inline constexpr bool with_memcached = false;
 inline constexpr bool with_etcd = true;
 #else
 inline constexpr bool with_etcd = false;
+#endif
+
+#if INTERLOCK_WITH_ZOOKEEPER
+inline constexpr bool with_zookeeper = true;
+#else
+inline constexpr bool with_zookeeper = false;
 #endif
 
 }  // namespace bench

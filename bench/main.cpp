@@ -52,6 +52,11 @@ std::span<const bench_case> all_cases() {
       bench_case{"etcd-many", "64 locks at once on etcd:, against Go's mutex (--peers)", etcd_many, true},
       bench_case{"etcd-handoff", "8, 64 and 512 waiters that queue again and again on etcd:, against Go's (--peers)",
                  etcd_handoff, true},
+      bench_case{"zookeeper-pair", "acquire and release on zk:, against a bare socket", zookeeper_pair},
+      bench_case{"zookeeper-handoff", "what a lock passed on on zk: costs the server", zookeeper_handoff},
+      bench_case{"zookeeper-idle", "what waiters on zk: ask the server while nothing happens", zookeeper_idle},
+      bench_case{"zookeeper-peers", "pairs, 64 locks at once and hand-offs on zk:, against Curator (--peers)",
+                 zookeeper_peers, true},
   };
   return cases;
 }

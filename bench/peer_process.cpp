@@ -95,15 +95,15 @@ void peer_process::say(const std::string& text) const {
     throw std::system_error(errno, std::generic_category(), name_);
 }
 
-double peer_process::pace(int locks, double seconds) {
+double peer_process::awake(const std::string& word, int number, double seconds) {
   ::kill(process_, SIGCONT);
-  const double each = work(locks, seconds);
+  const double each = work(word, number, seconds);
   ::kill(process_, SIGSTOP);
   return each;
 }
 
-double peer_process::work(int locks, double seconds) {
-  say("run " + std::to_string(locks) + " " + std::to_string(seconds) + "\n");
+double peer_process::work(const std::string& word, int number, double seconds) {
+  say(word + " " + std::to_string(number) + " " + std::to_string(seconds) + "\n");
   const auto said = line(seconds + patience);
   std::istringstream words(said);
   std::string first;
@@ -127,10 +127,10 @@ double peer_process::warm_up(int locks, double seconds) {
   constexpr int least = 20, most = 60, no_better = 5;
   const double begin = now();
   ::kill(process_, SIGCONT);
-  double best = work(locks, seconds);
+  double best = work("run", locks, seconds);
   for (int i = 1, since = 0; i < least || (i < most && since < no_better); ++i) {
     rest();
-    const double once = work(locks, seconds);
+    const double once = work("run", locks, seconds);
     since = once < 0.97 * best ? 0 : since + 1;
     best = std::min(best, once);
   }

@@ -25,8 +25,10 @@ struct peer_library {
 ///     us  > run LOCKS SECONDS      it < ready
 ///                                  it < pairs NUMBER SECONDS
 ///
-/// So many different locks at once, each taken without waiting and released, over and over. While it is not told to
-/// work it is stopped: collectors of garbage and just-in-time compilers go on for a while, and would do so in our turn.
+/// So many different locks at once, each taken without waiting and released, over and over. Some know "pass WAITERS
+/// SECONDS" too: so many who queue for one lock over and over, and each change of its holder counts as a pair. While it
+/// is not told to work it is stopped: collectors of garbage and just-in-time compilers go on for a while, and would do
+/// so in our turn.
 class peer_process {
  public:
   /// Connected to all servers when this returns.
@@ -36,13 +38,16 @@ class peer_process {
   ~peer_process();
 
   /// Seconds per pair.
-  double pace(int locks, double seconds);
+  double pace(int locks, double seconds) { return awake("run", locks, seconds); }
+  /// Seconds per change of holder.
+  double pace_of_passing(int waiters, double seconds) { return awake("pass", waiters, seconds); }
   /// Lets it work, and rest as long as it is busy with itself, until it gets no faster. Returns how many seconds it
   /// took.
   double warm_up(int locks, double seconds);
 
  private:
-  double work(int locks, double seconds);
+  double awake(const std::string& word, int number, double seconds);
+  double work(const std::string& word, int number, double seconds);
   void rest() const;
   std::string line(double within);
   void say(const std::string& text) const;

@@ -3,13 +3,21 @@
 
 namespace bench {
 
-peer_library redisson_in(const std::string& folder) {
-  const auto classes = folder + "/redisson/classes";
-  return {.name = "redisson",
-          .command = {"java", "-cp", classes + ":" + folder + "/redisson/dependency/*", "Pairs"},
+namespace {
+
+peer_library in_java(const std::string& name, const std::string& folder) {
+  const auto classes = folder + "/" + name + "/classes";
+  return {.name = name,
+          .command = {"java", "-cp", classes + ":" + folder + "/" + name + "/dependency/*", "Pairs"},
           .needs = classes + "/Pairs.class",
           .runs_on = "java"};
 }
+
+}  // namespace
+
+peer_library redisson_in(const std::string& folder) { return in_java("redisson", folder); }
+
+peer_library curator_in(const std::string& folder) { return in_java("curator", folder); }
 
 peer_library redsync_in(const std::string& folder) {
   const auto program = folder + "/redsync/pairs";

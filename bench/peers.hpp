@@ -10,6 +10,8 @@ namespace bench {
 
 /// Where ./dev has put them: tests/interop/*/install, each into its own folder in this one.
 peer_library redisson_in(const std::string& folder);
+/// This one knows "pass".
+peer_library curator_in(const std::string& folder);
 /// These two take several addresses as well, and then want a majority.
 peer_library redsync_in(const std::string& folder);
 peer_library node_redlock_in(const std::string& folder, int version);
