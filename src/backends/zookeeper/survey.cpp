@@ -20,18 +20,18 @@ class walk final : public std::enable_shared_from_this<walk> {
       : through_(std::move(through)), root_(root), how_(how), what_(std::move(what)), done_(std::move(done)) {}
 
   void begin() {
-    if (what_.exact) {
-      names_.push_back(what_.prefix);
-      return next_names();
-    }
     hold_on();
-    ask(ask_children(root_.listed(), false), [](walk& self, answer got) {
-      for (const auto child : got.body.texts())
-        if (auto name = self.root_.name_of(child);
-            name && name->starts_with(self.what_.prefix) && *name > self.what_.after)
-          self.names_.push_back(std::move(*name));
-      std::sort(self.names_.begin(), self.names_.end());
-    });
+    ask(ask_sync(root_.listed()), [](walk&, answer) {});  // the server we are at may be behind
+    if (what_.exact)
+      names_.push_back(what_.prefix);
+    else
+      ask(ask_children(root_.listed(), false), [](walk& self, answer got) {
+        for (const auto child : got.body.texts())
+          if (auto name = self.root_.name_of(child);
+              name && name->starts_with(self.what_.prefix) && *name > self.what_.after)
+            self.names_.push_back(std::move(*name));
+        std::sort(self.names_.begin(), self.names_.end());
+      });
     next_ = [](walk& self) { self.next_names(); };
     one_less();
   }
@@ -95,8 +95,13 @@ class walk final : public std::enable_shared_from_this<walk> {
       for (const auto& one : batch_[i].pool) read(i, path + "/leases", one);
     }
     next_ = [](walk& self) {
-      for (auto& one : self.batch_)
+      for (auto& one : self.batch_) {
+        // What went between the list and the reading is in nobody's way any more.
+        std::erase_if(one.line, [&](const contender& each) { return !one.nodes.contains(each.node); });
+        std::erase_if(one.queue, [&](const std::string& each) { return !one.nodes.contains(each); });
+        std::erase_if(one.pool, [&](const std::string& each) { return !one.nodes.contains(each); });
         if (!one.nodes.empty()) self.found_.push_back(std::move(one));
+      }
       self.next_names();
     };
     one_less();
