@@ -28,7 +28,8 @@ bool says(const store_check& one, const std::string& words) { return one.seen.fi
 TEST(zookeeper_doctor, tells_what_one_server_is_like_also_over_tls) {
   const auto& good = certificates::get().good;
   const zookeeper_server server({.tls = good});
-  for (const auto& url : {server.url("/locks"), server.tls_url("/locks?tls_ca=" + good.authority.string())}) {
+  for (const auto& url :
+       {server.url("/locks"), server.tls_url("/locks?connect_timeout=20s&tls_ca=" + good.authority.string())}) {
     const client locks(url);
     const auto held = locks.acquire("a");
     EXPECT_TRUE(says(find(locks, "server"), "ZooKeeper 3.")) << find(locks, "server").seen;

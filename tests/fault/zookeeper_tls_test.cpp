@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test_support;
 
-std::string trusting(const certificate& whom) { return "/locks?tls_ca=" + whom.authority.string(); }
+std::string trusting(const certificate& whom) { return "/locks?connect_timeout=20s&tls_ca=" + whom.authority.string(); }
 
 TEST(zookeeper_tls, locks_over_tls_exclude_those_in_the_clear) {
   const auto& all = certificates::get();
