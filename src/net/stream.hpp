@@ -43,6 +43,7 @@ struct tls_settings {
   std::string cert{};  ///< our own, for servers that ask
   std::string key{};
 };
+/// Part of the stores that use it, not of the core: it needs OpenSSL.
 result<std::shared_ptr<tls_context>> make_tls_context(const tls_settings& from);
 
 /// The chain and the name (or address) in the certificate are checked; there is no way around that.
