@@ -46,7 +46,7 @@ void register_builtin_stores() {
     for (const auto* scheme : {"etcd", "etcds"}) add(scheme, etcd_store::open_etcd);
 #endif
 #if INTERLOCK_WITH_MEMCACHED
-    add("memcached", memcached_store::open_memcached);
+    for (const auto* scheme : {"memcached", "memcacheds"}) add(scheme, memcached_store::open_memcached);
 #endif
 #if INTERLOCK_WITH_MYSQL
     for (const auto* scheme : {"mysql", "mariadb"}) {

@@ -9,10 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 /// What can happen to a Memcached server and the way to it.
 namespace interlock {
@@ -107,9 +109,104 @@ TEST(memcached_fault, a_password_is_asked_for_and_checked) {
   EXPECT_TRUE(client("memcached://me:open@" + at).acquire("a").valid());
 }
 
+TEST(memcached_fault, a_full_memory_that_throws_nothing_out_is_unavailable_and_not_busy) {
+  memcached_server server({"-M"});
+  const client locks(server.url("patience=300ms"));
+  auto held = locks.acquire("held");
+  const std::string big(500'000, 'x');
+  for (int i = 0; i < 100; ++i)
+    static_cast<void>(server.ask("ms big" + std::to_string(i) + " 500000\r\n" + big + "\r\n"));
+  result<guard> last = failure(errc::internal);
+  std::vector<guard> all;
+  for (int i = 0; i < 100'000; ++i) {
+    last = locks.attempt("small/" + std::to_string(i));
+    if (!last) break;
+    all.push_back(std::move(*last));
+  }
+  ASSERT_FALSE(last) << "there is still room";
+  EXPECT_EQ(last.error(), errc::unavailable) << last.error().message();
+  EXPECT_TRUE(held.valid());
+  EXPECT_TRUE(held.release());
+}
+
+TEST(memcached_fault, locks_that_a_full_memory_threw_out_are_lost_and_doctor_counts) {
+  memcached_server server;
+  const client locks(server.url());
+  const auto held = locks.acquire("held", lease_of(2s));
+  // Memcached keeps items of about the same size together, and throws out among them.
+  for (const int size : {60, 90, 120, 160}) {
+    const std::string line =
+        " " + std::to_string(size) + " q\r\n" + std::string(static_cast<std::size_t>(size), 'x') + "\r\n";
+    std::string many;
+    for (int i = 0; i < 150'000; ++i) many += "ms " + std::to_string(size) + "/" + std::to_string(i) + line;
+    static_cast<void>(server.ask(many));
+  }
+  EXPECT_TRUE(eventually([&] { return held.state() == lock_state::lost; }, 5s));
+  const client doctor(server.url());
+  const auto found = doctor.examine();
+  const auto is_eviction = [](const store_check& one) { return one.check == "eviction"; };
+  const auto seen = std::find_if(found.begin(), found.end(), is_eviction);
+  ASSERT_NE(seen, found.end());
+  EXPECT_EQ(seen->is, store_check::verdict::warn) << seen->seen;
+}
+
+TEST(memcached_tls, works_and_accepts_no_certificate_but_a_good_one) {
+  const auto& known = test_support::certificates::get();
+  const auto trusting = "tls_ca=" + known.good.authority.string();
+  const memcached_server good(&known.good);
+  const client locks(good.tls_url(trusting));
+  auto held = locks.acquire("a");
+  EXPECT_TRUE(good.item("a").has_value());
+  EXPECT_FALSE(client(good.url()).try_acquire("a").has_value()) << "the same server, without TLS";
+  EXPECT_TRUE(held.release());
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(locks.acquire("a").release());
+  for (const auto* bad : {&known.expired, &known.wrong_host, &known.stranger}) {
+    const memcached_server server(bad);
+    const auto refused = client::connect(server.tls_url(trusting));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find("certificate"), std::string::npos) << refused.error().message();
+  }
+  EXPECT_FALSE(
+      client::connect("memcacheds://127.0.0.1:" + std::to_string(good.port()) + "?connect_timeout=500ms&" + trusting))
+      << "that port speaks no TLS";
+}
+
+// As tooz 9.0 leaves it: the owner's name, with the flag for bytes.
+TEST(memcached_tooz, meets_its_items_and_leaves_such) {
+  memcached_server server;
+  const client locks(server.url("layout=tooz"));
+  ASSERT_EQ(server.ask("ms __TOOZ_LOCK_job 7 ME F1 T30\r\nworker1\r\n"), "HD\r\n");
+  EXPECT_FALSE(locks.try_acquire("job"));
+  const auto seen = locks.inspect("job").holders;
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].program, "worker1");
+  ASSERT_EQ(server.ask("md __TOOZ_LOCK_job\r\n"), "HD\r\n");
+  auto held = locks.acquire("job", lease_of(2s));
+  const auto item = server.ask("mg __TOOZ_LOCK_job f s\r\n");
+  EXPECT_EQ(item, "HD f1 s32\r\n") << "flags and size of its value";
+  EXPECT_EQ(server.ask("ms __TOOZ_LOCK_job 7 ME F1 T30\r\nworker1\r\n"), "NS\r\n") << "tooz is kept out";
+  std::this_thread::sleep_for(3s);
+  EXPECT_TRUE(held.valid()) << "it was renewed";
+  EXPECT_TRUE(held.release());
+  EXPECT_EQ(server.ask("mg __TOOZ_LOCK_job v\r\n"), "EN\r\n");
+}
+
+TEST(memcached_tooz, refuses_what_its_items_cannot_say) {
+  memcached_server server;
+  const client locks(server.url("layout=tooz"));
+  EXPECT_FALSE(locks.traits().tokens);
+  EXPECT_EQ(locks.attempt("two words").error(), errc::invalid_argument);
+  EXPECT_EQ(locks.attempt(std::string(239, 'x')).error(), errc::invalid_argument);
+  EXPECT_TRUE(locks.attempt(std::string(238, 'x')));
+  const auto held = locks.acquire("a");
+  EXPECT_THROW(static_cast<void>(held.token()), lock_error);
+  EXPECT_THROW(static_cast<void>(locks.evict("a", held.id())), lock_error);
+  EXPECT_TRUE(locks.evict_by_force("a", held.id()));
+}
+
 TEST(memcached_url, mistakes_are_named) {
-  for (const auto* url :
-       {"memcached:", "memcached://a,b", "memcached://localhost/7", "memcached://localhost?tls=yes"}) {
+  for (const auto* url : {"memcached:", "memcached://a,b", "memcached://localhost/7", "memcached://localhost?tls=yes",
+                          "memcached://localhost?tls_ca=x", "memcached://localhost?layout=other"}) {
     const auto refused = client::connect(url);
     ASSERT_FALSE(refused) << url;
     EXPECT_EQ(refused.error().kind(), errc::invalid_argument) << url << ": " << refused.error().message();

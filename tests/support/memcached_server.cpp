@@ -12,13 +12,19 @@
 namespace interlock::test_support {
 
 memcached_server::memcached_server(std::vector<std::string> options)
-    : options_(std::move(options)), process_("memcached") {
+    : options_(std::move(options)), place_("127.0.0.1:" + std::to_string(port())), process_("memcached") {
+  start();
+}
+
+memcached_server::memcached_server(const certificate* shown)
+    : options_{"-Z", "-o", "ssl_chain_cert=" + shown->file.string() + ",ssl_key=" + shown->key.string()},
+      place_("notls:127.0.0.1:" + std::to_string(port()) + ",127.0.0.1:" + std::to_string(tls_port_.number())),
+      process_("memcached") {
   start();
 }
 
 void memcached_server::start() {
-  std::vector<std::string> words{"-u", "nobody", "-l", "127.0.0.1", "-p", std::to_string(port()),
-                                 "-U", "0",      "-m", "16"};
+  std::vector<std::string> words{"-u", "nobody", "-l", place_, "-U", "0", "-m", "16"};
   words.insert(words.end(), options_.begin(), options_.end());
   process_.start(std::move(words));
   process_.await("ready", [&] { return ask("").empty(); });
@@ -31,6 +37,10 @@ void memcached_server::restart() {
 
 std::string memcached_server::url_at(int port, const std::string& query) {
   return "memcached://127.0.0.1:" + std::to_string(port) + (query.empty() ? "" : "?" + query);
+}
+
+std::string memcached_server::tls_url(const std::string& query) const {
+  return "memcacheds://127.0.0.1:" + std::to_string(tls_port_.number()) + "?" + query;
 }
 
 std::string memcached_server::ask(const std::string& commands) const {

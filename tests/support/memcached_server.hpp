@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/certificates.hpp"
 #include "support/reserved_port.hpp"
 #include "support/server_process.hpp"
 
@@ -14,9 +15,12 @@ namespace interlock::test_support {
 class memcached_server {
  public:
   explicit memcached_server(std::vector<std::string> options = {});
+  /// Speaks TLS as well, on another port.
+  explicit memcached_server(const certificate* shown);
 
   [[nodiscard]] std::string url(const std::string& query = {}) const { return url_at(port(), query); }
   [[nodiscard]] static std::string url_at(int port, const std::string& query = {});
+  [[nodiscard]] std::string tls_url(const std::string& query) const;
   [[nodiscard]] int port() const noexcept { return port_.number(); }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return process_.folder(); }
 
@@ -34,7 +38,8 @@ class memcached_server {
   void start();
 
   std::vector<std::string> options_;
-  reserved_port port_;
+  reserved_port port_, tls_port_;
+  std::string place_;  ///< to listen at
   server_process process_;
 };
 

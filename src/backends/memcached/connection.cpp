@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: MIT
 #include "backends/memcached/connection.hpp"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
 namespace interlock::inline v1::memcached_store {
 namespace {
 
+using progress = net::stream::progress;
+
 constexpr milliseconds unsent_most{2};  // what a caller was to send is sent by the loop
 constexpr milliseconds attendance{5};   // a socket that callers read themselves is looked after this often
-constexpr milliseconds soon_enough{5};  // how long a caller waits for its answer before it sleeps properly
 constexpr std::size_t few = 4;          // under way: one more may be written at once
 
 }  // namespace
 
 connection::connection(established with, const memcached_settings& settings, reactor& loop, const time_source& time,
                        owner& of)
-    : settings_(settings), loop_(loop), time_(time), owner_(of), socket_(std::exchange(with.socket, -1)) {}
+    : settings_(settings),
+      loop_(loop),
+      time_(time),
+      owner_(of),
+      socket_(std::exchange(with.socket, -1)),
+      bytes_(std::move(with.bytes)) {}
 
 connection::~connection() { ::close(socket_); }
 
@@ -40,6 +43,7 @@ void connection::send(std::string_view commands, std::size_t count, inline_work 
     const std::lock_guard lock(mutex_);
     if (!dead_) {
       under_way_.push_back({.count = count, .begin = written_, .sent = time_.now(), .done = std::move(done)});
+      under_way_.back().replies.reserve(count);
       done = {};
       out_ += commands;
       written_ += commands.size();
@@ -71,15 +75,14 @@ void connection::flush_left() noexcept {
 // [mutex_] What cannot be sent now is sent when the socket has room. A broken socket is left to whoever reads.
 void connection::flush() {
   while (!out_.empty() && !dead_) {
-    const auto sent = ::send(socket_, out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && errno == EAGAIN) return gate_.write(true);
-    if (sent < 0) {
+    const auto sent = bytes_->write(out_.data(), out_.size());
+    if (sent.is == progress::ended) {
       ::shutdown(socket_, SHUT_RDWR);
       return gate_.read(true);
     }
-    flushed_ += static_cast<std::size_t>(sent);
-    out_.erase(0, static_cast<std::size_t>(sent));
+    if (sent.is != progress::done) return sent.is == progress::wants_write ? gate_.write(true) : gate_.read(true);
+    flushed_ += sent.bytes;
+    out_.erase(0, sent.bytes);
   }
   gate_.write(false);
 }
@@ -94,45 +97,49 @@ void connection::turn() noexcept {
     if (gate_.writes()) flush();
     if (borrowed_) return;
   }
-  static_cast<void>(read());
+  static_cast<void>(read(patience::none));
 }
 
-// [reading_] Whether it goes on.
-bool connection::read() noexcept {
+// [reading_] With some patience: waits for it a few milliseconds, where that costs nothing.
+backend::arrival connection::read(patience with) noexcept {
+  char room[16384];
+  auto out = backend::arrival::nothing;
+  for (bool again = true; again;) {
+    if (dead_) return backend::arrival::the_end;
+    const auto got = with == patience::some && out == backend::arrival::nothing ? bytes_->read_soon(room, sizeof room)
+                                                                                : bytes_->read(room, sizeof room);
+    if (got.is == progress::ended) {
+      drop(failure(errc::unavailable, settings_.shown() + ": " + bytes_->reason()), true);
+      return backend::arrival::the_end;
+    }
+    if (got.is == progress::wants_write) {  // TLS has something to say before it can go on
+      const std::lock_guard lock(mutex_);
+      gate_.write(true);
+    }
+    if (got.bytes == 0) return out;
+    out = backend::arrival::something;
+    in_.append(room, got.bytes);
+    if (!take()) {
+      drop(failure(errc::unavailable, settings_.shown() + ": it does not speak Memcached's protocol"), true);
+      return backend::arrival::the_end;
+    }
+    again = settings_.tls || got.bytes == sizeof room;
+  }
+  return out;
+}
+
+// [reading_] What has arrived in full. false: nonsense.
+bool connection::take() {
   std::vector<request> answered;
-  std::string why;
-  bool alive = false;
+  std::size_t at = 0;
+  bool sense = true;
   {
     const std::lock_guard lock(mutex_);
-    if (dead_) return false;
-    alive = take(answered, why);
-  }
-  for (auto& one : answered)
-    if (!muted_.load()) one.done(std::move(one.replies));
-  if (!alive) drop(failure(errc::unavailable, settings_.shown() + ": " + why), true);
-  return alive;
-}
-
-// [mutex_] What has arrived. false: this is the end.
-bool connection::take(std::vector<request>& answered, std::string& why) {
-  char room[16384];
-  for (;;) {
-    const auto got = ::recv(socket_, room, sizeof room, MSG_DONTWAIT);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return true;
-    if (got <= 0) {
-      why = got == 0 ? "the server closed the connection" : std::generic_category().message(errno);
-      return false;
-    }
-    in_.append(room, static_cast<std::size_t>(got));
-    std::size_t at = 0;
     while (at < in_.size()) {
       auto parsed = parse_reply(std::string_view(in_).substr(at));
       if (parsed.is == meta_parse::outcome::partial) break;
-      if (parsed.is == meta_parse::outcome::malformed || under_way_.empty()) {
-        why = "it does not speak Memcached's protocol";
-        return false;
-      }
+      sense = parsed.is == meta_parse::outcome::complete && !under_way_.empty();
+      if (!sense) break;
       at += parsed.used;
       auto& front = under_way_.front();
       front.replies.push_back(std::move(parsed.reply));
@@ -140,9 +147,11 @@ bool connection::take(std::vector<request>& answered, std::string& why) {
       answered.push_back(std::move(front));
       under_way_.pop_front();
     }
-    in_.erase(0, at);
-    if (static_cast<std::size_t>(got) < sizeof room) return true;
   }
+  in_.erase(0, at);
+  for (auto& one : answered)
+    if (!muted_.load()) one.done(std::move(one.replies));
+  return sense;
 }
 
 // ---- callers that read for themselves
@@ -158,7 +167,7 @@ int connection::borrow() noexcept {
 
 bool connection::read_borrowed() noexcept {
   const std::lock_guard lock(reading_);
-  return read();
+  return read(patience::none) != backend::arrival::the_end;
 }
 
 backend::arrival connection::await_borrowed() noexcept {
@@ -166,9 +175,8 @@ backend::arrival connection::await_borrowed() noexcept {
     const std::lock_guard lock(mutex_);
     if (!dead_ && under_way_.empty()) return backend::arrival::nothing;
   }
-  pollfd one{socket_, POLLIN, 0};
-  if (::poll(&one, 1, static_cast<int>(soon_enough.count())) <= 0) return backend::arrival::nothing;
-  return read_borrowed() ? backend::arrival::something : backend::arrival::the_end;
+  const std::lock_guard lock(reading_);
+  return read(patience::some);
 }
 
 void connection::give_back(backend::loan_end as) noexcept {

@@ -61,8 +61,9 @@ class connection final : public std::enable_shared_from_this<connection> {
   };
 
   void flush();
-  [[nodiscard]] bool read() noexcept;
-  [[nodiscard]] bool take(std::vector<request>& answered, std::string& why);
+  enum class patience : std::uint8_t { none, some };
+  [[nodiscard]] backend::arrival read(patience with) noexcept;
+  [[nodiscard]] bool take();
   void turn() noexcept;
   void attend() noexcept;
   void watch_deadline();
@@ -76,13 +77,15 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   std::recursive_mutex reading_;    // one reader at a time, taken before mutex_; held while a handler runs
   std::atomic<bool> muted_{false};  // close(): call nobody any more
+  std::string in_;                  // received and not yet understood
 
   std::mutex mutex_;  // everything below
   const int socket_;
+  const std::unique_ptr<net::stream> bytes_;
   net::gate gate_;
   bool dead_ = false;
   std::deque<request> under_way_;
-  std::string out_, in_;
+  std::string out_;
   std::size_t written_ = 0, flushed_ = 0;  // bytes in all
   bool posted_ = false;
   bool in_time_ = false;  // a look after what callers left unsent is due

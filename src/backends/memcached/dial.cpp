@@ -20,13 +20,16 @@
 namespace interlock::inline v1::memcached_store {
 
 established::established(established&& other) noexcept
-    : socket(std::exchange(other.socket, -1)), stats(std::move(other.stats)) {}
+    : socket(std::exchange(other.socket, -1)), bytes(std::move(other.bytes)), stats(std::move(other.stats)) {}
 
 established::~established() {
+  bytes.reset();
   if (socket >= 0) ::close(socket);
 }
 
 namespace {
+
+using progress = net::stream::progress;
 
 constexpr milliseconds slice{50};  // how soon a cancelled one notices
 
@@ -39,7 +42,8 @@ class attempt {
   result<established> make() {
     established out;
     if (auto up = to_.path.empty() ? over_tcp(out) : over_socket(out); !up) return up.error();
-    if (auto known = introduce(out.socket); !known) return known.error();
+    if (auto wrapped = wrap(out); !wrapped) return wrapped.error();
+    if (auto known = introduce(out); !known) return known.error();
     if (auto told = learn(out); !told) return told.error();
     return out;
   }
@@ -105,34 +109,53 @@ class attempt {
     return {};
   }
 
-  result<void> send(int socket, std::string_view what) const {
+  // In TLS, or as it is.
+  result<void> wrap(established& out) const {
+    out.bytes = net::plain_stream(out.socket);
+#if INTERLOCK_MEMCACHED_TLS
+    if (!to_.tls) return {};
+    auto made = net::tls_stream(out.socket, to_.tls, to_.host);
+    if (!made) return made.error();
+    out.bytes = std::move(*made);
+    for (auto next = out.bytes->shake_hands(); next != progress::done; next = out.bytes->shake_hands()) {
+      if (next == progress::ended) return failure(errc::unavailable, out.bytes->reason());
+      if (auto ready = await(out.socket, next == progress::wants_write ? POLLOUT : POLLIN); !ready) return ready;
+    }
+#endif
+    return {};
+  }
+
+  result<void> send(const established& to, std::string_view what) const {
     while (!what.empty()) {
-      const auto sent = ::send(socket, what.data(), what.size(), MSG_NOSIGNAL);
-      if (sent < 0 && errno != EAGAIN && errno != EINTR) return wrong(errno);
-      if (sent > 0) what.remove_prefix(static_cast<std::size_t>(sent));
-      if (!what.empty())
-        if (auto ready = await(socket, POLLOUT); !ready) return ready;
+      const auto sent = to.bytes->write(what.data(), what.size());
+      if (sent.is == progress::ended) return failure(errc::unavailable, to.bytes->reason());
+      what.remove_prefix(sent.bytes);
+      if (sent.is != progress::done)
+        if (auto ready = await(to.socket, sent.is == progress::wants_write ? POLLOUT : POLLIN); !ready) return ready;
     }
     return {};
   }
 
   // Up to this ending.
-  result<std::string> receive(int socket, std::string_view ending) const {
+  result<std::string> receive(const established& from, std::string_view ending) const {
     std::string out;
     char room[4096];
     while (!out.ends_with(ending)) {
-      if (auto ready = await(socket, POLLIN); !ready) return ready.error();
-      const auto got = ::recv(socket, room, sizeof room, 0);
-      if (got == 0) return failure(errc::unavailable, "the server closed the connection");
-      if (got < 0 && errno != EAGAIN && errno != EINTR) return wrong(errno);
-      if (got > 0) out.append(room, static_cast<std::size_t>(got));
+      const auto got = from.bytes->read(room, sizeof room);
+      if (got.is == progress::ended) return failure(errc::unavailable, from.bytes->reason());
+      if (got.is != progress::done) {
+        if (auto ready = await(from.socket, got.is == progress::wants_write ? POLLOUT : POLLIN); !ready)
+          return ready.error();
+        continue;
+      }
+      out.append(room, got.bytes);
       if (out.starts_with("CLIENT_ERROR") || out.starts_with("ERROR") || out.starts_with("SERVER_ERROR")) break;
     }
     return out;
   }
 
   // As memcached -Y wants it: a set of any key, with user and password.
-  result<void> introduce(int socket) const {
+  result<void> introduce(const established& to) const {
     std::string password;
     try {
       if (to_.password) password = to_.password();
@@ -141,17 +164,17 @@ class attempt {
     }
     if (password.empty() && to_.user.empty()) return {};
     const auto words = to_.user + " " + password;
-    if (auto sent = send(socket, "set auth 0 0 " + std::to_string(words.size()) + "\r\n" + words + "\r\n"); !sent)
+    if (auto sent = send(to, "set auth 0 0 " + std::to_string(words.size()) + "\r\n" + words + "\r\n"); !sent)
       return sent;
-    const auto said = receive(socket, "\r\n");
+    const auto said = receive(to, "\r\n");
     if (!said) return said.error();
     if (*said != "STORED\r\n") return failure(errc::denied, "user or password is wrong");
     return {};
   }
 
   result<void> learn(established& out) const {
-    if (auto sent = send(out.socket, "stats\r\n"); !sent) return sent;
-    const auto said = receive(out.socket, "END\r\n");
+    if (auto sent = send(out, "stats\r\n"); !sent) return sent;
+    const auto said = receive(out, "END\r\n");
     if (!said) return said.error();
     if (said->starts_with("CLIENT_ERROR unauth"))
       return failure(errc::denied, "the server wants a user and a password in the URL");

@@ -4,6 +4,7 @@
 #include "backends/memcached/settings.hpp"
 
 #include "net/away.hpp"
+#include "net/stream.hpp"
 
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@ namespace interlock::inline v1::memcached_store {
 /// A socket that has been greeted, and what the server says of itself (`stats`).
 struct established {
   int socket = -1;
+  std::unique_ptr<net::stream> bytes{};  ///< over the socket
   std::map<std::string, std::string, std::less<>> stats{};
   established() = default;
   established(established&& other) noexcept;

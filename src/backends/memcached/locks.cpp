@@ -59,12 +59,23 @@ standing not_now(entry how, const meta_reply& seen) {
   return out;
 }
 
+void describe(const record& from, claim_info& out) {
+  out.id = public_id(from.secret);
+  if (from.token != 0) out.token = fencing_token(from.token);
+  out.host = from.from.host;
+  out.program = from.from.program;
+  out.purpose = from.from.purpose;
+  out.pid = from.from.pid;
+  if (from.since != 0)
+    out.age = milliseconds(std::max<std::int64_t>(static_cast<std::int64_t>(wall_micros() / 1000) - from.since, 0));
+}
+
 std::uint32_t wanted(const claim& who) { return std::max<std::uint32_t>(who.tokens, 1); }
 
 }  // namespace
 
-locks::locks(std::shared_ptr<way> to, const time_source& time, claim_origin own)
-    : way_(std::move(to)), time_(time), own_(std::move(own)) {}
+locks::locks(std::shared_ptr<way> to, layout as, const time_source& time, claim_origin own)
+    : way_(std::move(to)), layout_(as), time_(time), own_(std::move(own)) {}
 
 record locks::record_of(const claim& who, const std::optional<known>& before) const {
   record out;
@@ -83,6 +94,7 @@ record locks::record_of(const claim& who, const std::optional<known>& before) co
 void locks::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
   if (who.mode == lock_mode::shared || who.capacity != lock_capacity)
     return done(failure(errc::unsupported, "memcached has exclusive locks only"));
+  if (auto good = layout_.check(who.name); !good) return done(good.error());
   if (buried(who.secret)) return done(gone(false));
   const auto before = recall(who.secret);
   if (before && before->is != known::state::waiting) return create_or_find(who, how, here, std::move(done));
@@ -93,24 +105,28 @@ void locks::enter(const claim& who, entry how, inline_work here, completion<stan
 // higher.
 void locks::create(const claim& who, entry how, inline_work here, completion<standing> done) {
   const auto mine = record_of(who, {});
-  auto commands = meta::create(lock_key(who.name), write_record(mine), expiry_of(who.lease));
-  commands += meta::count(token_key(who.name), wanted(who), wall_micros());
-  way_->send(commands, 2, here,
+  auto commands = meta::create(layout_.key(who.name), layout_.value(mine), expiry_of(who.lease), layout_.flags());
+  const bool bare = layout_.is_bare();
+  if (!bare) commands += meta::count(token_key(who.name), wanted(who), wall_micros());
+  way_->send(commands, bare ? 1 : 2, here,
              [self = shared_from_this(), who, how, since = mine.since,
               done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
                if (!got) {
                  if (got.error() == errc::indeterminate) self->remember(who, {.is = known::state::doubtful});
                  return done(got.error());
                }
-               const auto &made = (*got)[0], &token = (*got)[1];
+               const auto &made = got->front(), &token = got->back();
                if (made.is == word::error) return done(refused(made));
                if (made.is != word::done) {
                  if (how == entry::queue) self->remember(who, {.is = known::state::waiting});
                  return done(not_now(how, {}));
                }
-               if (counted(token) == 0) return done(refused(token));
-               known now{.is = known::state::held, .cas = made.cas, .tokens = wanted(who), .since = since};
-               now.token = counted(token) - (now.tokens - 1);
+               known now{.is = known::state::held, .cas = made.cas, .tokens = 0, .since = since};
+               if (!self->layout_.is_bare()) {
+                 if (counted(token) == 0) return done(refused(token));
+                 now.tokens = wanted(who);
+                 now.token = counted(token) - (now.tokens - 1);
+               }
                self->remember(who, now);
                done(held(now.token, now.tokens));
              });
@@ -118,18 +134,19 @@ void locks::create(const claim& who, entry how, inline_work here, completion<sta
 
 // The same where it may be there already, because an answer was lost: reads what there is.
 void locks::create_or_find(const claim& who, entry how, inline_work here, completion<standing> done) {
-  const auto key = lock_key(who.name);
+  const auto key = layout_.key(who.name);
   const auto mine = record_of(who, {});
-  auto commands = meta::create(key, write_record(mine), expiry_of(who.lease));
+  auto commands = meta::create(key, layout_.value(mine), expiry_of(who.lease), layout_.flags());
   commands += meta::read(key);
-  commands += meta::count(token_key(who.name), wanted(who), wall_micros());
-  way_->send(commands, 3, here,
+  if (!layout_.is_bare()) commands += meta::count(token_key(who.name), wanted(who), wall_micros());
+  way_->send(commands, layout_.is_bare() ? 2 : 3, here,
              [self = shared_from_this(), who, how, since = mine.since,
               done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
                if (!got) return done(got.error());
-               const auto& [made, seen, token] = std::tie((*got)[0], (*got)[1], (*got)[2]);
+               const auto &made = (*got)[0], &seen = (*got)[1], &token = got->back();
+               const bool bare = self->layout_.is_bare();
                if (made.is == word::error) return done(refused(made));
-               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
                const bool ours = theirs && theirs->secret == who.secret;
                if (ours && theirs->evicted) {
                  self->forget(who.secret);
@@ -138,14 +155,14 @@ void locks::create_or_find(const claim& who, entry how, inline_work here, comple
                if (made.is == word::done || ours) {
                  const auto before = ours && made.is != word::done ? self->recall(who.secret) : std::nullopt;
                  known now{.is = known::state::held, .cas = made.is == word::done ? made.cas : seen.cas};
-                 now.tokens = wanted(who);
-                 now.token = counted(token) - (now.tokens - 1);
+                 now.tokens = bare ? 0 : wanted(who);
+                 if (!bare) now.token = counted(token) - (now.tokens - 1);
                  now.since = since;
                  if (before && before->is == known::state::held) {
                    now.token = before->token;
                    now.tokens = before->tokens;
                  }
-                 if (counted(token) == 0) return done(refused(token));
+                 if (!bare && counted(token) == 0) return done(refused(token));
                  self->remember(who, now);
                  return done(held(now.token, now.tokens));
                }
@@ -165,11 +182,11 @@ void locks::look(const claim& who, inline_work here, completion<standing> done) 
 
 // Written anew with a new end, if nobody has changed it; what is there instead comes in the same flight.
 void locks::renew(const claim& who, std::uint64_t cas, int tries, inline_work here, completion<standing> done) {
-  const auto key = lock_key(who.name);
+  const auto key = layout_.key(who.name);
   const auto before = recall(who.secret);
-  auto commands = meta::replace(key, write_record(record_of(who, before)), expiry_of(who.lease), cas);
+  auto commands = meta::replace(key, layout_.value(record_of(who, before)), expiry_of(who.lease), layout_.flags(), cas);
   commands += meta::read(key);
-  const bool more = who.tokens > 1;
+  const bool more = who.tokens > 1 && !layout_.is_bare();
   if (more) commands += meta::count(token_key(who.name), wanted(who), wall_micros());
   way_->send(commands, more ? 3 : 2, here,
              [self = shared_from_this(), who, before, tries, here, more,
@@ -189,7 +206,7 @@ void locks::renew(const claim& who, std::uint64_t cas, int tries, inline_work he
                  return done(held(now.token, now.token == 0 ? 0 : now.tokens));
                }
                const auto& seen = (*got)[1];
-               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
                const bool ours = theirs && theirs->secret == who.secret;
                if (ours && !theirs->evicted && tries < most_tries)  // the answer to an earlier one was lost
                  return self->renew(who, seen.cas, tries + 1, here, std::move(done));
@@ -199,13 +216,13 @@ void locks::renew(const claim& who, std::uint64_t cas, int tries, inline_work he
 }
 
 void locks::find_and_renew(const claim& who, int tries, inline_work here, completion<standing> done) {
-  way_->send(meta::read(lock_key(who.name)), 1, here,
+  way_->send(meta::read(layout_.key(who.name)), 1, here,
              [self = shared_from_this(), who, tries, here,
               done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
                if (!got) return done(got.error());
                const auto& seen = got->front();
                if (seen.is == word::error) return done(refused(seen));
-               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
                if (!theirs || theirs->secret != who.secret) return done(gone(false));
                if (theirs->evicted) return done(gone(true));
                self->renew(who, seen.cas, tries + 1, here, std::move(done));
@@ -228,7 +245,7 @@ void locks::leave(const claim& who, finality how, inline_work here, completion<d
 }
 
 void locks::remove(const claim& who, std::uint64_t cas, int tries, inline_work here, completion<departure> done) {
-  way_->send(meta::remove(lock_key(who.name), cas), 1, here,
+  way_->send(meta::remove(layout_.key(who.name), cas), 1, here,
              [self = shared_from_this(), who, tries, here,
               done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
                if (!got) return done(got.error());
@@ -243,13 +260,13 @@ void locks::remove(const claim& who, std::uint64_t cas, int tries, inline_work h
 }
 
 void locks::find_and_remove(const claim& who, int tries, inline_work here, completion<departure> done) {
-  way_->send(meta::read(lock_key(who.name)), 1, here,
+  way_->send(meta::read(layout_.key(who.name)), 1, here,
              [self = shared_from_this(), who, tries, here,
               done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
                if (!got) return done(got.error());
                const auto& seen = got->front();
                if (seen.is == word::error) return done(refused(seen));
-               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
                if (!theirs || theirs->secret != who.secret) {
                  self->forget(who.secret);
                  return done(departure::gone);
@@ -261,46 +278,46 @@ void locks::find_and_remove(const claim& who, int tries, inline_work here, compl
 // ---- onlookers
 
 void locks::show(const std::string& name, completion<survey_page> done) {
-  way_->send(meta::read(lock_key(name)), 1, inline_work::never,
-             [name, done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
-               if (!got) return done(got.error());
-               const auto& seen = got->front();
-               if (seen.is == word::error) return done(refused(seen));
-               survey_page out;
-               const auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
-               if (!theirs) return done(std::move(out));
-               claim_info holder;
-               holder.id = public_id(theirs->secret);
-               if (theirs->token != 0) holder.token = fencing_token(theirs->token);
-               holder.host = theirs->from.host;
-               holder.program = theirs->from.program;
-               holder.purpose = theirs->from.purpose;
-               holder.pid = theirs->from.pid;
-               holder.age = milliseconds(
-                   std::max<std::int64_t>(static_cast<std::int64_t>(wall_micros() / 1000) - theirs->since, 0));
-               holder.lease_left = std::chrono::seconds(std::max<std::int64_t>(seen.left, 0));
-               lock_info one;
-               one.name = name;
-               one.holders.push_back(std::move(holder));
-               out.locks.push_back(std::move(one));
-               done(std::move(out));
-             });
+  way_->send(
+      meta::read(layout_.key(name)), 1, inline_work::never,
+      [self = shared_from_this(), name, done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+        if (!got) return done(got.error());
+        const auto& seen = got->front();
+        if (seen.is == word::error) return done(refused(seen));
+        survey_page out;
+        const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
+        claim_info holder;
+        if (!theirs) {
+          if (seen.is != word::value || !self->layout_.is_bare()) return done(std::move(out));
+          holder.program = seen.data;  // a member of tooz'
+        }
+        if (theirs) describe(*theirs, holder);
+        holder.lease_left = std::chrono::seconds(std::max<std::int64_t>(seen.left, 0));
+        lock_info one;
+        one.name = name;
+        one.holders.push_back(std::move(holder));
+        out.locks.push_back(std::move(one));
+        done(std::move(out));
+      });
 }
 
 void locks::evict(const std::string& name, const claim_id& who, bool force, completion<bool> done) {
-  const auto key = lock_key(name);
+  if (layout_.is_bare() && !force)
+    return done(
+        failure(errc::unsupported, "tooz has no mark for an evicted holder: its lock can be removed by force only"));
+  const auto key = layout_.key(name);
   way_->send(meta::read(key), 1, inline_work::never,
              [self = shared_from_this(), key, who, force,
               done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
                if (!got) return done(got.error());
                const auto& seen = got->front();
                if (seen.is == word::error) return done(refused(seen));
-               auto theirs = seen.is == word::value ? read_record(seen.data) : std::nullopt;
+               auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
                if (!theirs || theirs->evicted || public_id(theirs->secret) != who) return done(false);
                theirs->evicted = true;
-               const auto command =
-                   force ? meta::remove(key, seen.cas)
-                         : meta::replace(key, write_record(*theirs), std::max<std::int64_t>(seen.left, 1), seen.cas);
+               const auto command = force ? meta::remove(key, seen.cas)
+                                          : meta::replace(key, self->layout_.value(*theirs),
+                                                          std::max<std::int64_t>(seen.left, 1), 0, seen.cas);
                self->way_->send(command, 1, inline_work::never,
                                 [done = std::move(done)](const result<std::vector<meta_reply>>& ended) mutable {
                                   if (!ended) return done(ended.error());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/memcached/layout.hpp"
 #include "backends/memcached/meta.hpp"
 #include "backends/memcached/record.hpp"
 #include "backends/memcached/way.hpp"
@@ -20,7 +21,7 @@ namespace interlock::inline v1::memcached_store {
 /// here. Lives as long as somebody waits for an answer.
 class locks : public std::enable_shared_from_this<locks> {
  public:
-  locks(std::shared_ptr<way> to, const time_source& time, claim_origin own);
+  locks(std::shared_ptr<way> to, layout as, const time_source& time, claim_origin own);
 
   void enter(const claim& who, entry how, inline_work here, completion<standing> done);
   void look(const claim& who, inline_work here, completion<standing> done);
@@ -55,6 +56,7 @@ class locks : public std::enable_shared_from_this<locks> {
   [[nodiscard]] record record_of(const claim& who, const std::optional<known>& before) const;
 
   const std::shared_ptr<way> way_;
+  const layout layout_;
   const time_source& time_;
   const claim_origin own_;
 

@@ -98,6 +98,7 @@ class store final : public backend {
 result<std::unique_ptr<backend>> open_memcached(const backend_environment& environment) {
   auto settings = read_settings(environment);
   if (!settings) return settings.error();
+  const layout as(settings->tooz);
   auto to = std::make_shared<way>(environment, std::move(*settings));
   if (auto opened = to->open(); !opened) {
     to->close();
@@ -105,14 +106,14 @@ result<std::unique_ptr<backend>> open_memcached(const backend_environment& envir
   }
   store_traits traits;
   traits.guarantee = guarantee::best_effort;
-  traits.tokens = true;
+  traits.tokens = !as.is_bare();
   traits.store = "memcached";
-  traits.layout = "item";
+  traits.layout = as.is_bare() ? "tooz" : "item";
   traits.caveat = why_best_effort;
   traits.tick = milliseconds{2'000};
   traits.lease_min = milliseconds{1'000};
   traits.lease_max = std::chrono::hours{24 * 29};  // beyond 30 days Memcached takes seconds for a date
-  auto with = std::make_shared<locks>(to, environment.time, core::own_origin({}));
+  auto with = std::make_shared<locks>(to, as, environment.time, core::own_origin({}));
   return std::unique_ptr<backend>(std::make_unique<store>(std::move(to), std::move(with), std::move(traits)));
 }
 

@@ -75,14 +75,26 @@ meta_parse parse_reply(std::string_view bytes) {
 
 namespace meta {
 
-std::string create(std::string_view key, std::string_view value, std::int64_t seconds) {
-  return "ms " + std::string(key) + " " + std::to_string(value.size()) + " c ME T" + std::to_string(seconds) + "\r\n" +
-         std::string(value) + "\r\n";
+namespace {
+
+std::string set(std::string_view key, std::string_view value, std::int64_t seconds, unsigned flags,
+                std::string_view how) {
+  std::string out = "ms ";
+  out.append(key).append(" ").append(std::to_string(value.size())).append(" c ").append(how);
+  out.append(" T").append(std::to_string(seconds));
+  if (flags != 0) out.append(" F").append(std::to_string(flags));
+  return out.append("\r\n").append(value).append("\r\n");
 }
 
-std::string replace(std::string_view key, std::string_view value, std::int64_t seconds, std::uint64_t cas) {
-  return "ms " + std::string(key) + " " + std::to_string(value.size()) + " c C" + std::to_string(cas) + " T" +
-         std::to_string(seconds) + "\r\n" + std::string(value) + "\r\n";
+}  // namespace
+
+std::string create(std::string_view key, std::string_view value, std::int64_t seconds, unsigned flags) {
+  return set(key, value, seconds, flags, "ME");
+}
+
+std::string replace(std::string_view key, std::string_view value, std::int64_t seconds, unsigned flags,
+                    std::uint64_t cas) {
+  return set(key, value, seconds, flags, "C" + std::to_string(cas));
 }
 
 std::string remove(std::string_view key, std::uint64_t cas) {
@@ -101,14 +113,14 @@ std::int64_t expiry_of(milliseconds lease) noexcept {
   return std::chrono::ceil<std::chrono::seconds>(lease).count() + 1;
 }
 
-namespace {
-
-constexpr std::size_t longest_name = 200, kept_of_longer = 120;
-
-bool is_plain(char c) {
+bool is_plain(char c) noexcept {
   const auto byte = static_cast<unsigned char>(c);
   return byte > 0x20 && byte != 0x7f;
 }
+
+namespace {
+
+constexpr std::size_t longest_name = 200, kept_of_longer = 120;
 
 // n: the name itself; h: its beginning and its hash.
 std::string encoded(std::string_view name) {

@@ -38,9 +38,10 @@ meta_parse parse_reply(std::string_view bytes);
 
 /// What a store does with one key. Seconds as `expiry_of` makes them.
 namespace meta {
-std::string create(std::string_view key, std::string_view value, std::int64_t seconds);
+std::string create(std::string_view key, std::string_view value, std::int64_t seconds, unsigned flags);
 /// Only if nobody has changed it since.
-std::string replace(std::string_view key, std::string_view value, std::int64_t seconds, std::uint64_t cas);
+std::string replace(std::string_view key, std::string_view value, std::int64_t seconds, unsigned flags,
+                    std::uint64_t cas);
 std::string remove(std::string_view key, std::uint64_t cas);
 std::string read(std::string_view key);
 /// So many more; begins at `first` if there is none.
@@ -52,6 +53,7 @@ std::int64_t expiry_of(milliseconds lease) noexcept;
 
 /// The keys of a name. Memcached's have at most 250 bytes, no blanks and no control characters: other names are cut,
 /// and told apart by a hash.
+bool is_plain(char c) noexcept;  ///< may stand in a key
 std::string lock_key(std::string_view name);
 std::string token_key(std::string_view name);
 

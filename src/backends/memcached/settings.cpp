@@ -8,6 +8,29 @@ namespace {
 
 failure bad(const std::string& text) { return failure(errc::invalid_argument, "store URL: " + text); }
 
+std::string option(const store_url& url, std::string_view name) {
+  const auto found = url.options.find(name);
+  return found == url.options.end() ? std::string{} : found->second;
+}
+
+result<void> read_tls(const store_url& url, memcached_settings& out) {
+  const net::tls_settings from{
+      .ca = option(url, "tls_ca"), .cert = option(url, "tls_cert"), .key = option(url, "tls_key")};
+  if (url.scheme != "memcacheds") {
+    if (from.ca.empty() && from.cert.empty() && from.key.empty()) return {};
+    return bad("tls_ca, tls_cert and tls_key are for memcacheds://, not memcached://");
+  }
+#if INTERLOCK_MEMCACHED_TLS
+  auto made = net::make_tls_context(from);
+  if (!made) return made.error();
+  out.tls = std::move(*made);
+  return {};
+#else
+  static_cast<void>(out);
+  return failure(errc::unsupported, "memcacheds: this interlock was built without OpenSSL");
+#endif
+}
+
 result<void> read_span(const store_url& url, std::string_view name, milliseconds& to) {
   const auto found = url.options.find(name);
   if (found == url.options.end()) return {};
@@ -22,7 +45,9 @@ result<void> read_span(const store_url& url, std::string_view name, milliseconds
 
 result<memcached_settings> read_settings(const backend_environment& environment) {
   const auto& url = environment.url;
-  if (auto known = core::check_options(url, {"connect_timeout", "timeout"}); !known) return known.error();
+  if (auto known = core::check_options(url, {"connect_timeout", "layout", "timeout", "tls_ca", "tls_cert", "tls_key"});
+      !known)
+    return known.error();
   memcached_settings out;
   if (url.endpoints.size() > 1)
     return bad(
@@ -35,6 +60,11 @@ result<memcached_settings> read_settings(const backend_environment& environment)
     out.path = url.path;
   } else {
     return bad("memcached needs a host, as in memcached://localhost");
+  }
+  if (auto read = read_tls(url, out); !read) return read.error();
+  if (const auto layout = option(url, "layout"); !layout.empty()) {
+    if (layout != "item" && layout != "tooz") return bad("layout=" + layout + " is neither item nor tooz");
+    out.tooz = layout == "tooz";
   }
   if (auto span = read_span(url, "timeout", out.timeout); !span) return span.error();
   if (auto span = read_span(url, "connect_timeout", out.connect_timeout); !span) return span.error();
