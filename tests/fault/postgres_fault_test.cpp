@@ -8,9 +8,13 @@
 #include <interlock/client.hpp>
 
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/mount.h>
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -186,7 +190,8 @@ TEST_F(postgres_fault, a_deleted_row_is_a_lost_lock_and_is_not_revived) {
 
 // Sixty-four contenders, some of them in one message, on names that they all want, while somebody takes them in the
 // worst order: nobody is told of a deadlock, and every update counts.
-TEST_F(postgres_fault, a_storm_of_contenders_sees_no_deadlock) {
+TEST(postgres_storm, of_contenders_and_a_rival_transaction_shows_nobody_a_deadlock) {
+  const postgres_server server({.settings = {"deadlock_timeout=5ms"}});
   constexpr int clients = 8, threads = 8, rounds = 3;
   const std::vector<std::string> names{"a", "b", "c", "d"};
   { const client first(server.url()); }
@@ -227,6 +232,71 @@ TEST_F(postgres_fault, a_storm_of_contenders_sees_no_deadlock) {
   EXPECT_EQ(granted, clients * threads * rounds);
   EXPECT_EQ(failed, 0);
   EXPECT_EQ(overlaps, 0);
+  EXPECT_TRUE(eventually([&] {
+    return server.value("select deadlocks > 0 from pg_stat_database where datname = 'postgres'") == "t";
+  })) << "there was nothing to survive";
+}
+
+// A process that dies by a signal takes all others along, and the server recovers.
+TEST(postgres_crash, of_the_process_that_serves_a_holder_costs_no_lock) {
+  const postgres_server server({.durable = true});
+  const client locks(server.url("require=strict"));
+  auto held = locks.acquire("a", lease_of(10s));
+  const auto pid = std::stoi(server.value("select pid from pg_stat_activity where application_name = 'interlock'"));
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] { return client::connect(server.url()).has_value(); }, 20s));
+  EXPECT_TRUE(eventually([&] { return held.state() == lock_state::held; }, 9s));
+  EXPECT_FALSE(client(server.url()).try_acquire("a").has_value());
+  EXPECT_TRUE(eventually([&] { return held.release().has_value(); }, 9s));
+}
+
+TEST_F(postgres_fault, a_standby_left_alone_grants_nothing_until_it_is_promoted) {
+  const postgres_server standby({.copy_of = server.conninfo()});
+  const client locks("postgres://postgres@127.0.0.1:" + std::to_string(server.port()) +
+                     ",127.0.0.1:" + std::to_string(standby.port()) + "/postgres?patience=300ms");
+  const auto held = locks.acquire("a", lease_of(1s));
+  const auto caught_up = [&] { return standby.value("select count(*) from interlock.il_claim") == "1"; };
+  ASSERT_TRUE(eventually(caught_up, 10s));
+  server.kill();
+  EXPECT_TRUE(eventually([&] { return held.state() == lock_state::lost; }, 3s));
+  const auto reply = locks.attempt("b");
+  ASSERT_FALSE(reply);
+  EXPECT_TRUE(reply.error() == errc::unavailable || reply.error() == errc::indeterminate) << reply.error().message();
+  standby.command("select pg_promote()");
+  const auto granted = [&] { return locks.attempt("a", {.wait = 1s}).has_value(); };
+  EXPECT_TRUE(eventually(granted, 20s));
+}
+
+TEST(postgres_full_disk, is_unavailable_and_what_is_held_can_be_released) {
+  const test_support::temporary_folder folder("postgres-disk");
+  const auto disk = folder.path() / "disk";
+  std::filesystem::create_directory(disk);
+  const auto* const owner = getpwnam("postgres");
+  const auto options = "size=256k,mode=0700,uid=" + std::to_string(owner == nullptr ? 0 : owner->pw_uid);
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, options.c_str()) != 0) GTEST_SKIP() << "cannot mount";
+  {
+    const postgres_server server;
+    const client locks(server.url());
+    server.command("create tablespace small location '" + disk.string() + "'");
+    server.command("alter table interlock.il_claim set tablespace small");
+    std::vector<guard> held;
+    result<guard> last = failure(errc::internal);
+    for (int i = 0; i < 4000; ++i) {
+      last = locks.attempt("disk/" + std::to_string(i));
+      if (!last) break;
+      held.push_back(std::move(*last));
+    }
+    ASSERT_FALSE(last) << "the disk is not full";
+    EXPECT_EQ(last.error(), errc::unavailable) << last.error().message();
+    ASSERT_FALSE(held.empty());
+    EXPECT_TRUE(held.back().valid());
+    EXPECT_TRUE(held.back().release());
+    held.clear();
+    server.command("alter table interlock.il_claim set tablespace pg_default");
+    EXPECT_TRUE(eventually([&] { return locks.try_acquire("after").has_value(); }, 10s));
+    server.command("drop tablespace small");
+  }
+  EXPECT_EQ(umount(disk.c_str()), 0);
 }
 
 TEST_F(postgres_fault, a_row_that_somebody_keeps_locked_is_unavailable_and_others_go_on) {
