@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "busy_locks.hpp"
 
+#include "machine.hpp"
+#include "redis_requests.hpp"
+
 #include <stdexcept>
 #include <utility>
 
@@ -39,6 +42,13 @@ void busy_locks::end() {
 void busy_locks::finish() {
   end();
   if (refused_) throw std::runtime_error("a lock that nobody else wants was refused");
+}
+
+double busy_pace(const interlock::client& locks, int count, double seconds) {
+  busy_locks all(locks, numbered("many", count));
+  const double pace = pace_of(all.pairs(), seconds);
+  all.finish();
+  return pace;
 }
 
 }  // namespace bench

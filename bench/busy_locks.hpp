@@ -34,4 +34,7 @@ class busy_locks {
   std::atomic<bool> over_{false}, refused_{false};
 };
 
+/// Seconds per pair with so many locks in use at once, called many/0, many/1, ...
+double busy_pace(const interlock::client& locks, int count, double seconds);
+
 }  // namespace bench

@@ -52,13 +52,6 @@ double pipelined(raw_memcached& server, const std::vector<std::string>& names, d
   return (now() - begin) / static_cast<double>(pairs);
 }
 
-double busy(const interlock::client& locks, double seconds) {
-  busy_locks all(locks, numbered("many", count));
-  const double pace = pace_of(all.pairs(), seconds);
-  all.finish();
-  return pace;
-}
-
 }  // namespace
 
 void memcached_pair(const settings& with, report& out) {
@@ -89,7 +82,8 @@ void memcached_many(const settings& with, report& out) {
   const auto names = numbered("floor", count);
   const interlock::client locks(server.url());
   out.add(compare(
-              with, [&] { return pipelined(raw, names, with.seconds); }, [&] { return busy(locks, with.seconds); })
+              with, [&] { return pipelined(raw, names, with.seconds); },
+              [&] { return busy_pace(locks, count, with.seconds); })
               .against(1 / 0.8, {.name = "memcached-many",
                                  .what = "time per pair, 64 locks at once, against the same commands pipelined"}));
 }

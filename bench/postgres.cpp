@@ -54,13 +54,6 @@ double by_connections(std::vector<std::unique_ptr<raw_postgres>>& all, double se
   return pace_of(pairs, seconds);
 }
 
-double together(const interlock::client& locks, double seconds) {
-  busy_locks all(locks, numbered("many", count));
-  const double pace = pace_of(all.pairs(), seconds);
-  all.finish();
-  return pace;
-}
-
 /// From release() to the moment the next one, elsewhere, has it.
 double hand_over(const interlock::client& from, const interlock::client& to, const char* name) {
   auto held = from.acquire(name);
@@ -138,7 +131,8 @@ void postgres_many(const settings& with, report& out) {
   const interlock::client locks(server.url());
   out.add(
       compare(
-          with, [&] { return by_connections(raw, with.seconds); }, [&] { return together(locks, with.seconds); })
+          with, [&] { return by_connections(raw, with.seconds); },
+          [&] { return busy_pace(locks, count, with.seconds); })
           .against(1 / 1.5, {.name = "postgres-many",
                              .what = "time per pair, 64 locks at once on one connection, against one statement at a "
                                      "time on 64 connections"}));

@@ -49,20 +49,14 @@ double pipelined(raw_redis& server, const std::vector<pair_of_requests>& locks, 
   return (now() - begin) / static_cast<double>(pairs);
 }
 
-double busy(const interlock::client& locks, double seconds) {
-  busy_locks all(locks, numbered("many", count));
-  const double pace = pace_of(all.pairs(), seconds);
-  all.finish();
-  return pace;
-}
-
 void compare_with_pipeline(const redis_server& server, const settings& with, report& out, double bar,
                            const std::string& where) {
   const auto requests = requests_for(server.port(), numbered("floor", count));
   raw_redis raw(server.port());
   const interlock::client locks(server.url());
   out.add(compare(
-              with, [&] { return pipelined(raw, requests, with.seconds); }, [&] { return busy(locks, with.seconds); })
+              with, [&] { return pipelined(raw, requests, with.seconds); },
+              [&] { return busy_pace(locks, count, with.seconds); })
               .against(bar, {.name = "redis-many/" + where,
                              .what = "time per pair, 64 locks at once, against the same requests pipelined"}));
 }

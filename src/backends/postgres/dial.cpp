@@ -46,6 +46,7 @@ result<pg_handle> begin(const postgres_settings& settings) {
 // Settings of the session, whatever those of the user and the database are, and what has to be known of the server.
 result<server_facts> introduce(talk& to, const postgres_settings& settings) {
   const auto wait = std::to_string(settings.timeout.count() / 4);
+  // Statements about session locks never wait: the server need not set its alarm for each.
   const auto got = to.ask(
       "select current_setting('server_version_num'), pg_postmaster_start_time() || ' ' || "
       "coalesce(host(inet_server_addr()), '') || ' ' || coalesce(inet_server_port()::text, ''), pg_backend_pid(), "
@@ -60,7 +61,7 @@ result<server_facts> introduce(talk& to, const postgres_settings& settings) {
       // plans are made once, while the tables are small, and kept when they are not
       "set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false), "
       "set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false)",
-      {wait, std::to_string(settings.timeout.count())});
+      {wait, settings.sessions ? "0" : std::to_string(settings.timeout.count())});
   if (!got) return got.error();
   server_facts out;
   out.version = std::atoi(field(*got, 0).c_str());
