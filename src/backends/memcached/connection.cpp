@@ -171,11 +171,11 @@ bool connection::read_borrowed() noexcept {
 }
 
 backend::arrival connection::await_borrowed() noexcept {
+  const std::lock_guard lock(reading_);  // from here on nobody else takes the answer that we wait for
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard inner(mutex_);
     if (!dead_ && under_way_.empty()) return backend::arrival::nothing;
   }
-  const std::lock_guard lock(reading_);
   return read(patience::some);
 }
 
