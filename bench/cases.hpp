@@ -39,6 +39,8 @@ void quorum_many(const settings& with, report& out);
 void redlock_peers(const settings& with, report& out);
 void postgres_pair(const settings& with, report& out);
 void postgres_session_pair(const settings& with, report& out);
+void mariadb_pair(const settings& with, report& out);
+void mariadb_session_pair(const settings& with, report& out);
 void postgres_many(const settings& with, report& out);
 void postgres_handoff(const settings& with, report& out);
 void memcached_pair(const settings& with, report& out);
@@ -64,6 +66,12 @@ inline constexpr const char* no_sqlite = "this build has no SQLite store";
 inline constexpr bool with_redis = true;
 #else
 inline constexpr bool with_redis = false;
+#endif
+
+#if INTERLOCK_WITH_MYSQL
+inline constexpr bool with_mysql = true;
+#else
+inline constexpr bool with_mysql = false;
 #endif
 
 #if INTERLOCK_WITH_POSTGRES
