@@ -57,9 +57,10 @@ postgres_server::postgres_server(const std::string& folder) : folder_(folder), p
   int status = 0;
   ::waitpid(maker, &status, 0);
   if (status != 0) throw std::runtime_error("initdb failed");
-  process_ = start_program(as_account({programs() + "postgres", "-D", data, "-p", std::to_string(port_), "-k", place,
-                                       "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"}),
-                           folder_.file("log"));
+  process_ = start_program(
+      as_account({programs() + "postgres", "-D", data, "-p", std::to_string(port_), "-k", place, "-c",
+                  "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c", "dynamic_shared_memory_type=mmap"}),
+      folder_.file("log"));
   for (const double end = now() + patience; !answers(port_); sleep_for(0.02))
     if (now() > end) throw std::runtime_error("the PostgreSQL server does not come up");
   sleep_for(0.5);

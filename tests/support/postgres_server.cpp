@@ -104,6 +104,8 @@ void postgres_server::start() {
                                  "-c",
                                  "shared_buffers=16MB",
                                  "-c",
+                                 "dynamic_shared_memory_type=mmap",  // in the data's folder, which goes with the test
+                                 "-c",
                                  options_.durable ? "fsync=on" : "fsync=off"};
   for (const auto& one : options_.settings) {
     words.emplace_back("-c");
