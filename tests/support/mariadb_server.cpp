@@ -53,6 +53,7 @@ void mariadb_server::start() {
                                  "--no-defaults",
                                  who_runs_it(),
                                  "--datadir=" + options_.folder,
+                                 "--tmpdir=" + process_.folder().string(),  // a server that starts clears it up
                                  "--socket=" + socket(),
                                  "--pid-file=" + (process_.folder() / "pid").string(),
                                  "--bind-address=127.0.0.1",
