@@ -8,9 +8,9 @@ local count = #values
 keys[count + 1] = 'ilk1:waits' -- no companion has anything in it that matters while this is not there
 local there = call('MGET', unpack(keys))
 keys[count + 1] = nil
-local told, all = not there[count + 1], true
+local alone, all = not there[count + 1], true
 for i = 1, count do all = all and there[i] == values[i] end
-if all and told and call('DEL', unpack(keys)) == count then return 1 end
+if all and alone and call('DEL', unpack(keys)) == count then return 1 end
 
 local try = redis.pcall
 local tomb, keep, fields_kept, publish, channel, signal = '0', '0', '0', 'PUBLISH', nil, nil
@@ -38,7 +38,7 @@ for i, value in ipairs(values) do
   if not out[i] then -- it holds nothing: it waits, or is gone
     local good, said = pcall(leave, keys[i], companion, value)
     out[i] = good and said or {err = type(said) == 'table' and said.err or tostring(said)}
-  elseif not told and call('EXISTS', companion) == 1 then
+  elseif not alone and call('EXISTS', companion) == 1 then
     --@ plain_part_tell.lua
   end
 end
