@@ -197,10 +197,8 @@ class attempt {
 
 }  // namespace
 
-void dial::start(const memcached_settings& to, reactor& loop, handler done) {
-  away_.start(
-      "interlock-dial", loop, [to](const std::atomic<bool>& cancelled) { return attempt(to, cancelled).make(); },
-      std::move(done));
+result<established> dial(const memcached_settings& to, const std::atomic<bool>& cancelled) {
+  return attempt(to, cancelled).make();
 }
 
 }  // namespace interlock::inline v1::memcached_store

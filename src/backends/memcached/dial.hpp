@@ -3,9 +3,9 @@
 
 #include "backends/memcached/settings.hpp"
 
-#include "net/away.hpp"
 #include "net/stream.hpp"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,16 +23,7 @@ struct established {
   ~established();
 };
 
-/// Makes connections, on a thread of its own: looking up a host's name cannot be told to wait elsewhere.
-class dial {
- public:
-  using handler = unique_function<void(result<established>)>;
-  /// `done` is called on the loop, unless cancelled.
-  void start(const memcached_settings& to, reactor& loop, handler done);
-  void cancel() noexcept { away_.cancel(); }
-
- private:
-  net::away<result<established>> away_;
-};
+/// Makes a connection. Blocks: looking up a host's name cannot be told to wait elsewhere.
+result<established> dial(const memcached_settings& to, const std::atomic<bool>& cancelled);
 
 }  // namespace interlock::inline v1::memcached_store
