@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace interlock::inline v1::memcached_store {
@@ -14,6 +16,8 @@ using progress = net::stream::progress;
 constexpr milliseconds unsent_most{2};  // what a caller was to send is sent by the loop
 constexpr milliseconds attendance{5};   // a socket that callers read themselves is looked after this often
 constexpr std::size_t few = 4;          // under way: one more may be written at once
+constexpr std::size_t good_deal = std::size_t{6} << 10;  // bytes: worth a packet of its own
+constexpr std::size_t read_size = std::size_t{32} << 10;
 
 }  // namespace
 
@@ -23,6 +27,7 @@ connection::connection(established with, const memcached_settings& settings, rea
       loop_(loop),
       time_(time),
       owner_(of),
+      in_(read_size),
       socket_(std::exchange(with.socket, -1)),
       bytes_(std::move(with.bytes)) {}
 
@@ -42,19 +47,24 @@ void connection::send(std::string_view commands, std::size_t count, inline_work 
   {
     const std::lock_guard lock(mutex_);
     if (!dead_) {
-      under_way_.push_back({.count = count, .begin = written_, .sent = time_.now(), .done = std::move(done)});
-      under_way_.back().replies.reserve(count);
+      under_way_.push({.count = count, .begin = written_, .sent = time_.now(), .done = std::move(done)});
       done = {};
       out_ += commands;
       written_ += commands.size();
       watch_deadline();
-      if (here == inline_work::if_brief && under_way_.size() <= few)
+      if (corked_ || posted_) {
+        // It goes with what is sent then.
+      } else if (here == inline_work::if_brief && under_way_.size() <= few) {
         flush();
-      else if (here == inline_work::together)
-        in_time = !std::exchange(in_time_, true);
-      else
-        post = !std::exchange(posted_, true);
-      if (here != inline_work::if_brief && !borrowed_) gate_.read(true);  // who asks so does not come for the answer
+      } else if (here == inline_work::together) {  // the caller sends it with what it will ask next
+        if (out_.size() < good_deal)
+          in_time = !std::exchange(in_time_, true);
+        else
+          flush();  // so that the server has something to do meanwhile
+      } else {
+        post = posted_ = true;
+        if (!borrowed_) gate_.read(true);  // who asks so does not come for the answer
+      }
     }
   }
   if (done) return done(failure(errc::unavailable, settings_.shown() + ": not connected"));
@@ -102,12 +112,14 @@ void connection::turn() noexcept {
 
 // [reading_] With some patience: waits for it a few milliseconds, where that costs nothing.
 backend::arrival connection::read(patience with) noexcept {
-  char room[16384];
   auto out = backend::arrival::nothing;
   for (bool again = true; again;) {
     if (dead_) return backend::arrival::the_end;
-    const auto got = with == patience::some && out == backend::arrival::nothing ? bytes_->read_soon(room, sizeof room)
-                                                                                : bytes_->read(room, sizeof room);
+    if (in_.size() - in_used_ < read_size / 2) in_.resize(2 * in_.size());
+    auto* const to = in_.data() + in_used_;
+    const auto room = in_.size() - in_used_;
+    const bool patient = with == patience::some && out == backend::arrival::nothing;
+    const auto got = patient ? bytes_->read_soon(to, room) : bytes_->read(to, room);
     if (got.is == progress::ended) {
       drop(failure(errc::unavailable, settings_.shown() + ": " + bytes_->reason()), true);
       return backend::arrival::the_end;
@@ -118,40 +130,53 @@ backend::arrival connection::read(patience with) noexcept {
     }
     if (got.bytes == 0) return out;
     out = backend::arrival::something;
-    in_.append(room, got.bytes);
+    in_used_ += got.bytes;
     if (!take()) {
       drop(failure(errc::unavailable, settings_.shown() + ": it does not speak Memcached's protocol"), true);
       return backend::arrival::the_end;
     }
-    again = settings_.tls || got.bytes == sizeof room;
+    again = settings_.tls || got.bytes == room;
   }
   return out;
 }
 
-// [reading_] What has arrived in full. false: nonsense.
+// [reading_] Hands out what has arrived in full. false: nonsense.
 bool connection::take() {
-  std::vector<request> answered;
   std::size_t at = 0;
-  bool sense = true;
-  {
-    const std::lock_guard lock(mutex_);
-    while (at < in_.size()) {
-      auto parsed = parse_reply(std::string_view(in_).substr(at));
-      if (parsed.is == meta_parse::outcome::partial) break;
-      sense = parsed.is == meta_parse::outcome::complete && !under_way_.empty();
-      if (!sense) break;
-      at += parsed.used;
-      auto& front = under_way_.front();
-      front.replies.push_back(std::move(parsed.reply));
-      if (front.replies.size() < front.count) continue;
-      answered.push_back(std::move(front));
-      under_way_.pop_front();
-    }
+  auto got = meta_parse::outcome::complete;
+  while (at < in_used_ && !dead_ && !muted_.load(std::memory_order_relaxed)) {
+    request asked;
+    std::array<meta_reply, most_commands> said;
+    got = next(asked, said, at);
+    if (got != meta_parse::outcome::complete) break;
+    asked.done(replies(said.data(), asked.count));
   }
-  in_.erase(0, at);
-  for (auto& one : answered)
-    if (!muted_.load()) one.done(std::move(one.replies));
-  return sense;
+  std::copy(in_.begin() + static_cast<std::ptrdiff_t>(at), in_.begin() + static_cast<std::ptrdiff_t>(in_used_),
+            in_.begin());
+  in_used_ -= at;
+  const std::lock_guard lock(mutex_);
+  corked_ = false;
+  flush();
+  return got != meta_parse::outcome::malformed;
+}
+
+// [reading_] The oldest request, if all its replies are here.
+meta_parse::outcome connection::next(request& asked, std::span<meta_reply> said, std::size_t& at) {
+  using outcome = meta_parse::outcome;
+  const std::lock_guard lock(mutex_);
+  if (under_way_.empty()) return outcome::malformed;
+  const std::string_view all(in_.data(), in_used_);
+  auto end = at;
+  for (auto& one : said.first(under_way_.front().count)) {
+    const auto parsed = parse_reply(all.substr(end));
+    if (parsed.is != outcome::complete) return parsed.is;
+    one = parsed.reply;
+    end += parsed.used;
+  }
+  at = end;
+  asked = under_way_.pop();
+  corked_ = true;
+  return outcome::complete;
 }
 
 // ---- callers that read for themselves
@@ -246,7 +271,7 @@ void connection::close() noexcept {
 
 // [reading_]
 void connection::drop(const failure& why, bool tell) noexcept {
-  std::deque<request> unanswered;
+  net::ring<request> unanswered;
   std::size_t sent = 0;
   subscription watch;
   {
@@ -259,8 +284,10 @@ void connection::drop(const failure& why, bool tell) noexcept {
   }
   loop_.post([watch = std::move(watch)] {});  // ended there: here, its callback might be waiting for us
   if (!tell || muted_.load()) return;
-  for (auto& one : unanswered)
+  while (!unanswered.empty()) {
+    auto one = unanswered.pop();
     one.done(failure(one.begin < sent ? errc::indeterminate : errc::unavailable, why.message()));
+  }
   owner_.down(*this, why);
 }
 

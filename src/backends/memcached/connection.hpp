@@ -4,9 +4,9 @@
 #include "backends/memcached/dial.hpp"
 #include "backends/memcached/meta.hpp"
 #include "net/gate.hpp"
+#include "net/ring.hpp"
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -15,9 +15,11 @@
 
 namespace interlock::inline v1::memcached_store {
 
-/// Given as many replies as the request has commands, or why there are none: `unavailable` if it certainly was not
-/// carried out, `indeterminate` if it may have been.
-using replies_handler = unique_function<void(result<std::vector<meta_reply>>), 16>;
+/// As many as the request has commands.
+using replies = std::span<const meta_reply>;
+/// Given the replies, which last until it returns, or why there are none: `unavailable` if it certainly was not carried
+/// out, `indeterminate` if it may have been. Has room for a claim and who asked about it.
+using replies_handler = unique_function<void(result<replies>), 24>;
 
 /// One connection, from where dial has left it to its end. Many requests are under way at a time; replies come in
 /// order.
@@ -38,6 +40,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   ~connection();
 
   void start();
+  static constexpr std::size_t most_commands = 4;  ///< in one request
   void send(std::string_view commands, std::size_t count, inline_work here, replies_handler done);
   /// As if the server had closed it.
   void fail(const failure& why) noexcept;
@@ -56,7 +59,6 @@ class connection final : public std::enable_shared_from_this<connection> {
     std::size_t count = 0;
     std::size_t begin = 0;  // where its bytes begin, counted from the connection's first
     instant sent{};
-    std::vector<meta_reply> replies{};
     replies_handler done{};
   };
 
@@ -64,6 +66,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   enum class patience : std::uint8_t { none, some };
   [[nodiscard]] backend::arrival read(patience with) noexcept;
   [[nodiscard]] bool take();
+  [[nodiscard]] meta_parse::outcome next(request& asked, std::span<meta_reply> said, std::size_t& at);
   void turn() noexcept;
   void attend() noexcept;
   void watch_deadline();
@@ -77,16 +80,18 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   std::recursive_mutex reading_;    // one reader at a time, taken before mutex_; held while a handler runs
   std::atomic<bool> muted_{false};  // close(): call nobody any more
-  std::string in_;                  // received and not yet understood
+  std::vector<char> in_;
+  std::size_t in_used_ = 0;  // received and not yet understood
 
   std::mutex mutex_;  // everything below
   const int socket_;
   const std::unique_ptr<net::stream> bytes_;
   net::gate gate_;
   bool dead_ = false;
-  std::deque<request> under_way_;
+  net::ring<request> under_way_;
   std::string out_;
   std::size_t written_ = 0, flushed_ = 0;  // bytes in all
+  bool corked_ = false;  // replies are being handled: what they make us send goes out together afterwards
   bool posted_ = false;
   bool in_time_ = false;  // a look after what callers left unsent is due
   bool borrowed_ = false, attending_ = false, busy_ = false;

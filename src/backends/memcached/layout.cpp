@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/memcached/layout.hpp"
 
-#include "backends/memcached/meta.hpp"
+#include "core/hex.hpp"
 
 #include <algorithm>
 
@@ -10,26 +10,29 @@ namespace {
 
 // tooz/drivers/memcached.py
 constexpr std::string_view tooz_prefix = "__TOOZ_LOCK_";
-constexpr std::size_t longest_key = 250;
 
 }  // namespace
 
 result<void> layout::check(std::string_view name) const {
   if (!tooz_) return {};
   const bool plain = std::all_of(name.begin(), name.end(), is_plain);
-  if (plain && tooz_prefix.size() + name.size() <= longest_key) return {};
+  if (plain && tooz_prefix.size() + name.size() <= item_key::longest) return {};
   return failure(errc::invalid_argument, "with layout=tooz a name has at most " +
-                                             std::to_string(longest_key - tooz_prefix.size()) +
+                                             std::to_string(item_key::longest - tooz_prefix.size()) +
                                              " bytes, and neither blanks nor control characters");
 }
 
-std::string layout::key(std::string_view name) const {
-  return tooz_ ? std::string(tooz_prefix) + std::string(name) : lock_key(name);
+item_key layout::key(std::string_view name) const {
+  if (!tooz_) return lock_key(name);
+  item_key out;
+  return (out += tooz_prefix) += name;
 }
 
 // The name of a member of tooz' group may be anything; a claim's own secret is nobody else's.
-std::string layout::value(const record& what) const {
-  return tooz_ ? to_string(claim_id(what.secret.bytes())) : write_record(what);
+void layout::write(std::string& to, const record_head& what, const claim_origin& from) const {
+  if (!tooz_) return write_record(to, what, from);
+  const auto id = core::hex_of(what.secret.bytes());
+  to.append(id.data(), id.size());
 }
 
 std::optional<record> layout::read(std::string_view text) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/memcached/meta.hpp"
 #include "backends/memcached/record.hpp"
 
 #include <interlock/backend.hpp>
@@ -20,8 +21,9 @@ class layout {
   [[nodiscard]] bool is_bare() const noexcept { return tooz_; }
   /// invalid_argument: there is no such key.
   [[nodiscard]] result<void> check(std::string_view name) const;
-  [[nodiscard]] std::string key(std::string_view name) const;
-  [[nodiscard]] std::string value(const record& what) const;
+  [[nodiscard]] item_key key(std::string_view name) const;
+  /// What the item says, appended.
+  void write(std::string& to, const record_head& what, const claim_origin& from) const;
   /// Somebody else's: nothing.
   [[nodiscard]] std::optional<record> read(std::string_view text) const;
   /// tooz marks texts that it is to take as they are.

@@ -2,6 +2,7 @@
 #include "backends/memcached/locks.hpp"
 
 #include "core/claim_book.hpp"
+#include "net/scratch.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +14,7 @@ namespace {
 using word = meta_reply::word;
 
 constexpr int most_tries = 3;
+constexpr std::size_t most_spare = 64;
 
 std::uint64_t wall_micros() {
   using namespace std::chrono;
@@ -31,7 +33,7 @@ failure refused(const meta_reply& said) {
   return failure(denied ? errc::denied
                  : room ? errc::unavailable
                         : errc::unsupported,
-                 "memcached says: " + said.data.substr(0, 200));
+                 "memcached says: " + std::string(said.data.substr(0, 200)));
 }
 
 standing held(std::uint64_t token, std::uint32_t tokens) {
@@ -77,16 +79,12 @@ std::uint32_t wanted(const claim& who) { return std::max<std::uint32_t>(who.toke
 locks::locks(std::shared_ptr<way> to, layout as, const time_source& time, claim_origin own)
     : way_(std::move(to)), layout_(as), time_(time), own_(std::move(own)) {}
 
-record locks::record_of(const claim& who, const std::optional<known>& before) const {
-  record out;
-  out.secret = who.secret;
-  out.from = who.origin != nullptr ? *who.origin : own_;
-  out.since = static_cast<std::int64_t>(wall_micros() / 1000);
-  if (before) {
-    out.token = before->token;
-    out.since = before->since;
-  }
-  return out;
+std::int64_t locks::write(std::string& to, const claim& who, const known* before) const {
+  record_head mine{.secret = who.secret};
+  mine.token = before != nullptr ? before->token : 0;
+  mine.since = before != nullptr ? before->since : static_cast<std::int64_t>(wall_micros() / 1000);
+  layout_.write(to, mine, who.origin != nullptr ? *who.origin : own_);
+  return mine.since;
 }
 
 // ---- entering
@@ -95,8 +93,8 @@ void locks::enter(const claim& who, entry how, inline_work here, completion<stan
   if (who.mode == lock_mode::shared || who.capacity != lock_capacity)
     return done(failure(errc::unsupported, "memcached has exclusive locks only"));
   if (auto good = layout_.check(who.name); !good) return done(good.error());
-  if (buried(who.secret)) return done(gone(false));
-  const auto before = recall(who.secret);
+  const auto [before, buried] = recall(who.secret);
+  if (buried) return done(gone(false));
   if (before && before->is != known::state::waiting) return create_or_find(who, how, here, std::move(done));
   create(who, how, here, std::move(done));
 }
@@ -104,13 +102,13 @@ void locks::enter(const claim& who, entry how, inline_work here, completion<stan
 // Creates and takes a token, in one flight. The token comes after the lock, so of two holders the later one has the
 // higher.
 void locks::create(const claim& who, entry how, inline_work here, completion<standing> done) {
-  const auto mine = record_of(who, {});
-  auto commands = meta::create(layout_.key(who.name), layout_.value(mine), expiry_of(who.lease), layout_.flags());
+  net::scratch value, commands;
+  const auto since = write(*value, who, nullptr);
+  meta::create(*commands, layout_.key(who.name), *value, expiry_of(who.lease), layout_.flags());
   const bool bare = layout_.is_bare();
-  if (!bare) commands += meta::count(token_key(who.name), wanted(who), wall_micros());
-  way_->send(commands, bare ? 1 : 2, here,
-             [self = shared_from_this(), who, how, since = mine.since,
-              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+  if (!bare) meta::count(*commands, token_key(who.name), wanted(who), wall_micros());
+  way_->send(*commands, bare ? 1 : 2, here,
+             [self = shared_from_this(), who, how, since, done = std::move(done)](const result<replies>& got) mutable {
                if (!got) {
                  if (got.error() == errc::indeterminate) self->remember(who, {.is = known::state::doubtful});
                  return done(got.error());
@@ -135,13 +133,13 @@ void locks::create(const claim& who, entry how, inline_work here, completion<sta
 // The same where it may be there already, because an answer was lost: reads what there is.
 void locks::create_or_find(const claim& who, entry how, inline_work here, completion<standing> done) {
   const auto key = layout_.key(who.name);
-  const auto mine = record_of(who, {});
-  auto commands = meta::create(key, layout_.value(mine), expiry_of(who.lease), layout_.flags());
-  commands += meta::read(key);
-  if (!layout_.is_bare()) commands += meta::count(token_key(who.name), wanted(who), wall_micros());
-  way_->send(commands, layout_.is_bare() ? 2 : 3, here,
-             [self = shared_from_this(), who, how, since = mine.since,
-              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+  net::scratch value, commands;
+  const auto since = write(*value, who, nullptr);
+  meta::create(*commands, key, *value, expiry_of(who.lease), layout_.flags());
+  meta::read(*commands, key);
+  if (!layout_.is_bare()) meta::count(*commands, token_key(who.name), wanted(who), wall_micros());
+  way_->send(*commands, layout_.is_bare() ? 2 : 3, here,
+             [self = shared_from_this(), who, how, since, done = std::move(done)](const result<replies>& got) mutable {
                if (!got) return done(got.error());
                const auto &made = (*got)[0], &seen = (*got)[1], &token = got->back();
                const bool bare = self->layout_.is_bare();
@@ -153,7 +151,7 @@ void locks::create_or_find(const claim& who, entry how, inline_work here, comple
                  return done(gone(true));
                }
                if (made.is == word::done || ours) {
-                 const auto before = ours && made.is != word::done ? self->recall(who.secret) : std::nullopt;
+                 const auto before = ours && made.is != word::done ? self->recall(who.secret).first : std::nullopt;
                  known now{.is = known::state::held, .cas = made.is == word::done ? made.cas : seen.cas};
                  now.tokens = bare ? 0 : wanted(who);
                  if (!bare) now.token = counted(token) - (now.tokens - 1);
@@ -174,7 +172,7 @@ void locks::create_or_find(const claim& who, entry how, inline_work here, comple
 // ---- looking
 
 void locks::look(const claim& who, inline_work here, completion<standing> done) {
-  const auto before = recall(who.secret);
+  const auto before = recall(who.secret).first;
   if (before && before->is == known::state::waiting) return create(who, entry::queue, here, std::move(done));
   if (before && before->is == known::state::held) return renew(who, before->cas, 1, here, std::move(done));
   find_and_renew(who, 1, here, std::move(done));
@@ -183,14 +181,16 @@ void locks::look(const claim& who, inline_work here, completion<standing> done) 
 // Written anew with a new end, if nobody has changed it; what is there instead comes in the same flight.
 void locks::renew(const claim& who, std::uint64_t cas, int tries, inline_work here, completion<standing> done) {
   const auto key = layout_.key(who.name);
-  const auto before = recall(who.secret);
-  auto commands = meta::replace(key, layout_.value(record_of(who, before)), expiry_of(who.lease), layout_.flags(), cas);
-  commands += meta::read(key);
+  const auto before = recall(who.secret).first;
+  net::scratch value, commands;
+  static_cast<void>(write(*value, who, before ? &*before : nullptr));
+  meta::replace(*commands, key, *value, expiry_of(who.lease), layout_.flags(), cas);
+  meta::read(*commands, key);
   const bool more = who.tokens > 1 && !layout_.is_bare();
-  if (more) commands += meta::count(token_key(who.name), wanted(who), wall_micros());
-  way_->send(commands, more ? 3 : 2, here,
+  if (more) meta::count(*commands, token_key(who.name), wanted(who), wall_micros());
+  way_->send(*commands, more ? 3 : 2, here,
              [self = shared_from_this(), who, before, tries, here, more,
-              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+              done = std::move(done)](const result<replies>& got) mutable {
                if (!got) return done(got.error());
                const auto& written = (*got)[0];
                if (written.is == word::error) return done(refused(written));
@@ -216,23 +216,22 @@ void locks::renew(const claim& who, std::uint64_t cas, int tries, inline_work he
 }
 
 void locks::find_and_renew(const claim& who, int tries, inline_work here, completion<standing> done) {
-  way_->send(meta::read(layout_.key(who.name)), 1, here,
-             [self = shared_from_this(), who, tries, here,
-              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
-               if (!got) return done(got.error());
-               const auto& seen = got->front();
-               if (seen.is == word::error) return done(refused(seen));
-               const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
-               if (!theirs || theirs->secret != who.secret) return done(gone(false));
-               if (theirs->evicted) return done(gone(true));
-               self->renew(who, seen.cas, tries + 1, here, std::move(done));
-             });
+  read(who.name, here,
+       [self = shared_from_this(), who, tries, here, done = std::move(done)](const result<replies>& got) mutable {
+         if (!got) return done(got.error());
+         const auto& seen = got->front();
+         if (seen.is == word::error) return done(refused(seen));
+         const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
+         if (!theirs || theirs->secret != who.secret) return done(gone(false));
+         if (theirs->evicted) return done(gone(true));
+         self->renew(who, seen.cas, tries + 1, here, std::move(done));
+       });
 }
 
 // ---- leaving
 
 void locks::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
-  const auto before = recall(who.secret);
+  const auto before = recall(who.secret).first;
   if (how == finality::final) bury(who);
   if (before && before->is == known::state::held) return remove(who, before->cas, 1, here, std::move(done));
   const bool waited = before && before->is == known::state::waiting;
@@ -245,9 +244,10 @@ void locks::leave(const claim& who, finality how, inline_work here, completion<d
 }
 
 void locks::remove(const claim& who, std::uint64_t cas, int tries, inline_work here, completion<departure> done) {
-  way_->send(meta::remove(layout_.key(who.name), cas), 1, here,
-             [self = shared_from_this(), who, tries, here,
-              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
+  net::scratch commands;
+  meta::remove(*commands, layout_.key(who.name), cas);
+  way_->send(*commands, 1, here,
+             [self = shared_from_this(), who, tries, here, done = std::move(done)](const result<replies>& got) mutable {
                if (!got) return done(got.error());
                const auto& removed = got->front();
                if (removed.is == word::error) return done(refused(removed));
@@ -260,78 +260,79 @@ void locks::remove(const claim& who, std::uint64_t cas, int tries, inline_work h
 }
 
 void locks::find_and_remove(const claim& who, int tries, inline_work here, completion<departure> done) {
-  way_->send(meta::read(layout_.key(who.name)), 1, here,
-             [self = shared_from_this(), who, tries, here,
-              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
-               if (!got) return done(got.error());
-               const auto& seen = got->front();
-               if (seen.is == word::error) return done(refused(seen));
-               const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
-               if (!theirs || theirs->secret != who.secret) {
-                 self->forget(who.secret);
-                 return done(departure::gone);
-               }
-               self->remove(who, seen.cas, tries + 1, here, std::move(done));
-             });
+  read(who.name, here,
+       [self = shared_from_this(), who, tries, here, done = std::move(done)](const result<replies>& got) mutable {
+         if (!got) return done(got.error());
+         const auto& seen = got->front();
+         if (seen.is == word::error) return done(refused(seen));
+         const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
+         if (!theirs || theirs->secret != who.secret) {
+           self->forget(who.secret);
+           return done(departure::gone);
+         }
+         self->remove(who, seen.cas, tries + 1, here, std::move(done));
+       });
 }
 
 // ---- onlookers
 
 void locks::show(const std::string& name, completion<survey_page> done) {
-  way_->send(
-      meta::read(layout_.key(name)), 1, inline_work::never,
-      [self = shared_from_this(), name, done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
-        if (!got) return done(got.error());
-        const auto& seen = got->front();
-        if (seen.is == word::error) return done(refused(seen));
-        survey_page out;
-        const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
-        claim_info holder;
-        if (!theirs) {
-          if (seen.is != word::value || !self->layout_.is_bare()) return done(std::move(out));
-          holder.program = seen.data;  // a member of tooz'
-        }
-        if (theirs) describe(*theirs, holder);
-        holder.lease_left = std::chrono::seconds(std::max<std::int64_t>(seen.left, 0));
-        lock_info one;
-        one.name = name;
-        one.holders.push_back(std::move(holder));
-        out.locks.push_back(std::move(one));
-        done(std::move(out));
-      });
+  read(name, inline_work::never,
+       [self = shared_from_this(), name, done = std::move(done)](const result<replies>& got) mutable {
+         if (!got) return done(got.error());
+         const auto& seen = got->front();
+         if (seen.is == word::error) return done(refused(seen));
+         survey_page out;
+         const auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
+         claim_info holder;
+         if (!theirs) {
+           if (seen.is != word::value || !self->layout_.is_bare()) return done(std::move(out));
+           holder.program = seen.data;  // a member of tooz'
+         }
+         if (theirs) describe(*theirs, holder);
+         holder.lease_left = std::chrono::seconds(std::max<std::int64_t>(seen.left, 0));
+         lock_info one;
+         one.name = name;
+         one.holders.push_back(std::move(holder));
+         out.locks.push_back(std::move(one));
+         done(std::move(out));
+       });
 }
 
 void locks::evict(const std::string& name, const claim_id& who, bool force, completion<bool> done) {
   if (layout_.is_bare() && !force)
     return done(
         failure(errc::unsupported, "tooz has no mark for an evicted holder: its lock can be removed by force only"));
-  const auto key = layout_.key(name);
-  way_->send(meta::read(key), 1, inline_work::never,
-             [self = shared_from_this(), key, who, force,
-              done = std::move(done)](const result<std::vector<meta_reply>>& got) mutable {
-               if (!got) return done(got.error());
-               const auto& seen = got->front();
-               if (seen.is == word::error) return done(refused(seen));
-               auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
-               if (!theirs || theirs->evicted || public_id(theirs->secret) != who) return done(false);
-               theirs->evicted = true;
-               const auto command = force ? meta::remove(key, seen.cas)
-                                          : meta::replace(key, self->layout_.value(*theirs),
-                                                          std::max<std::int64_t>(seen.left, 1), 0, seen.cas);
-               self->way_->send(command, 1, inline_work::never,
-                                [done = std::move(done)](const result<std::vector<meta_reply>>& ended) mutable {
-                                  if (!ended) return done(ended.error());
-                                  if (ended->front().is == word::error) return done(refused(ended->front()));
-                                  done(ended->front().is == word::done);
-                                });
-             });
+  read(name, inline_work::never,
+       [self = shared_from_this(), key = layout_.key(name), who, force,
+        done = std::move(done)](const result<replies>& got) mutable {
+         if (!got) return done(got.error());
+         const auto& seen = got->front();
+         if (seen.is == word::error) return done(refused(seen));
+         auto theirs = seen.is == word::value ? self->layout_.read(seen.data) : std::nullopt;
+         if (!theirs || theirs->evicted || public_id(theirs->secret) != who) return done(false);
+         theirs->evicted = true;
+         net::scratch value, commands;
+         self->layout_.write(*value, *theirs, theirs->from);
+         if (force)
+           meta::remove(*commands, key, seen.cas);
+         else
+           meta::replace(*commands, key, *value, std::max<std::int64_t>(seen.left, 1), 0, seen.cas);
+         self->way_->send(*commands, 1, inline_work::never,
+                          [done = std::move(done)](const result<replies>& ended) mutable {
+                            if (!ended) return done(ended.error());
+                            if (ended->front().is == word::error) return done(refused(ended->front()));
+                            done(ended->front().is == word::done);
+                          });
+       });
 }
 
 // ---- what is remembered
 
-bool locks::buried(const claim_secret& who) {
-  const std::lock_guard lock(mutex_);
-  return graves_.contains(who);
+void locks::read(std::string_view name, inline_work here, replies_handler done) {
+  net::scratch commands;
+  meta::read(*commands, layout_.key(name));
+  way_->send(*commands, 1, here, std::move(done));
 }
 
 void locks::bury(const claim& who) {
@@ -341,19 +342,28 @@ void locks::bury(const claim& who) {
   graves_[who.secret] = now + std::max(who.lease, core::tomb_time);
 }
 
-std::optional<locks::known> locks::recall(const claim_secret& who) {
+std::pair<std::optional<locks::known>, bool> locks::recall(const claim_secret& who) {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(who);
-  if (found == known_.end()) return {};
-  return found->second;
+  if (found == known_.end()) return {std::nullopt, graves_.contains(who)};
+  return {found->second, graves_.contains(who)};
 }
 
-void locks::remember(const claim& who, const known& what) {
+void locks::remember(const claim& who, known what) {
   const auto now = time_.now();
+  what.ends = now + 2 * who.lease + std::chrono::minutes(1);
   const std::lock_guard lock(mutex_);
-  auto& mine = known_[who.secret];
-  mine = what;
-  mine.ends = now + 2 * who.lease + std::chrono::minutes(1);
+  if (const auto found = known_.find(who.secret); found != known_.end()) {
+    found->second = what;
+  } else if (spare_.empty()) {
+    known_.emplace(who.secret, what);
+  } else {
+    auto again = std::move(spare_.back());
+    spare_.pop_back();
+    again.key() = who.secret;
+    again.mapped() = what;
+    known_.insert(std::move(again));
+  }
   if (known_.size() < sweep_at_) return;
   std::erase_if(known_, [&](const auto& one) { return one.second.ends < now; });
   sweep_at_ = std::max<std::size_t>(1024, 2 * known_.size());
@@ -361,7 +371,8 @@ void locks::remember(const claim& who, const known& what) {
 
 void locks::forget(const claim_secret& who) {
   const std::lock_guard lock(mutex_);
-  known_.erase(who);
+  auto was = known_.extract(who);
+  if (was && spare_.size() < most_spare) spare_.push_back(std::move(was));
 }
 
 }  // namespace interlock::inline v1::memcached_store

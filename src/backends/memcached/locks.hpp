@@ -10,8 +10,10 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace interlock::inline v1::memcached_store {
@@ -48,12 +50,15 @@ class locks : public std::enable_shared_from_this<locks> {
   void remove(const claim& who, std::uint64_t cas, int tries, inline_work here, completion<departure> done);
   void find_and_remove(const claim& who, int tries, inline_work here, completion<departure> done);
 
-  [[nodiscard]] bool buried(const claim_secret& who);
+  void read(std::string_view name, inline_work here, replies_handler done);
+
   void bury(const claim& who);
-  [[nodiscard]] std::optional<known> recall(const claim_secret& who);
-  void remember(const claim& who, const known& what);
+  /// And whether it was left finally.
+  [[nodiscard]] std::pair<std::optional<known>, bool> recall(const claim_secret& who);
+  void remember(const claim& who, known what);
   void forget(const claim_secret& who);
-  [[nodiscard]] record record_of(const claim& who, const std::optional<known>& before) const;
+  /// What the item of a claim says, appended; since when it says that it is there.
+  [[nodiscard]] std::int64_t write(std::string& to, const claim& who, const known* before) const;
 
   const std::shared_ptr<way> way_;
   const layout layout_;
@@ -62,6 +67,7 @@ class locks : public std::enable_shared_from_this<locks> {
 
   std::mutex mutex_;
   std::unordered_map<claim_secret, known> known_;
+  std::vector<decltype(known_)::node_type> spare_;    // of forgotten ones, so that nothing is allocated for the next
   std::unordered_map<claim_secret, instant> graves_;  // left finally: a late enter has no effect
   std::size_t sweep_at_ = 1024;                       // how many it takes until the ended ones are removed
 };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "backends/memcached/meta.hpp"
 
+#include "core/hex.hpp"
 #include "core/sha256.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <concepts>
 #include <optional>
 
 namespace interlock::inline v1::memcached_store {
@@ -77,34 +79,42 @@ namespace meta {
 
 namespace {
 
-std::string set(std::string_view key, std::string_view value, std::int64_t seconds, unsigned flags,
-                std::string_view how) {
-  std::string out = "ms ";
-  out.append(key).append(" ").append(std::to_string(value.size())).append(" c ").append(how);
-  out.append(" T").append(std::to_string(seconds));
-  if (flags != 0) out.append(" F").append(std::to_string(flags));
-  return out.append("\r\n").append(value).append("\r\n");
+void append(std::string& to, std::string_view text) { to += text; }
+template <std::integral T>
+void append(std::string& to, T number) {
+  char digits[24];
+  to.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+}
+template <class... Parts>
+void say(std::string& to, const Parts&... parts) {
+  (append(to, parts), ...);
+}
+
+void end_set(std::string& to, std::string_view value, std::int64_t seconds, unsigned flags) {
+  say(to, " T", seconds);
+  if (flags != 0) say(to, " F", flags);
+  say(to, line_end, value, line_end);
 }
 
 }  // namespace
 
-std::string create(std::string_view key, std::string_view value, std::int64_t seconds, unsigned flags) {
-  return set(key, value, seconds, flags, "ME");
+void create(std::string& to, std::string_view key, std::string_view value, std::int64_t seconds, unsigned flags) {
+  say(to, "ms ", key, " ", value.size(), " c ME");
+  end_set(to, value, seconds, flags);
 }
 
-std::string replace(std::string_view key, std::string_view value, std::int64_t seconds, unsigned flags,
-                    std::uint64_t cas) {
-  return set(key, value, seconds, flags, "C" + std::to_string(cas));
+void replace(std::string& to, std::string_view key, std::string_view value, std::int64_t seconds, unsigned flags,
+             std::uint64_t cas) {
+  say(to, "ms ", key, " ", value.size(), " c C", cas);
+  end_set(to, value, seconds, flags);
 }
 
-std::string remove(std::string_view key, std::uint64_t cas) {
-  return "md " + std::string(key) + " C" + std::to_string(cas) + "\r\n";
-}
+void remove(std::string& to, std::string_view key, std::uint64_t cas) { say(to, "md ", key, " C", cas, line_end); }
 
-std::string read(std::string_view key) { return "mg " + std::string(key) + " v c t\r\n"; }
+void read(std::string& to, std::string_view key) { say(to, "mg ", key, " v c t", line_end); }
 
-std::string count(std::string_view key, std::uint64_t more, std::uint64_t first) {
-  return "ma " + std::string(key) + " v N0 J" + std::to_string(first) + " D" + std::to_string(more) + "\r\n";
+void count(std::string& to, std::string_view key, std::uint64_t more, std::uint64_t first) {
+  say(to, "ma ", key, " v N0 J", first, " D", more, line_end);
 }
 
 }  // namespace meta
@@ -113,34 +123,27 @@ std::int64_t expiry_of(milliseconds lease) noexcept {
   return std::chrono::ceil<std::chrono::seconds>(lease).count() + 1;
 }
 
-bool is_plain(char c) noexcept {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte > 0x20 && byte != 0x7f;
-}
-
 namespace {
 
-constexpr std::size_t longest_name = 200, kept_of_longer = 120;
+constexpr std::size_t longest_name = 200, kept_of_longer = 120, digits_of_hash = 40;
 
 // n: the name itself; h: its beginning and its hash.
-std::string encoded(std::string_view name) {
-  if (name.size() <= longest_name && std::all_of(name.begin(), name.end(), is_plain)) return "n:" + std::string(name);
-  std::string out = "h:";
-  for (const char c : name.substr(0, kept_of_longer)) out += is_plain(c) ? c : '_';
-  out += '~';
+item_key encoded(std::string_view prefix, std::string_view name) {
+  item_key out;
+  out += prefix;
+  if (name.size() <= longest_name && std::all_of(name.begin(), name.end(), is_plain)) return (out += "n:") += name;
+  out += "h:";
+  for (const char c : name.substr(0, kept_of_longer)) out += {is_plain(c) ? &c : "_", 1};
+  out += "~";
   const auto hash = core::sha256(std::as_bytes(std::span(name.data(), name.size())));
-  constexpr std::string_view digits = "0123456789abcdef";
-  for (std::size_t i = 0; i < 20; ++i) {
-    const auto byte = std::to_integer<unsigned>(hash[i]);
-    out += {digits[byte >> 4], digits[byte & 15]};
-  }
-  return out;
+  const auto digits = core::hex_of(hash);
+  return out += {digits.data(), digits_of_hash};
 }
 
 }  // namespace
 
-std::string lock_key(std::string_view name) { return "ilk1l" + encoded(name); }
+item_key lock_key(std::string_view name) { return encoded("ilk1l", name); }
 
-std::string token_key(std::string_view name) { return "ilk1t" + encoded(name); }
+item_key token_key(std::string_view name) { return encoded("ilk1t", name); }
 
 }  // namespace interlock::inline v1::memcached_store

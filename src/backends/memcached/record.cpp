@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/memcached/record.hpp"
 
-#include <array>
+#include "core/hex.hpp"
+
 #include <charconv>
 #include <cstddef>
 
@@ -21,16 +22,22 @@ bool read(std::string_view text, T& to) {
   return wrong == std::errc{} && end == text.data() + text.size();
 }
 
+template <class T>
+void append(std::string& to, T number, char end) {
+  char digits[24];
+  to.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr).append(1, end);
+}
+
 }  // namespace
 
-std::string write_record(const record& what) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out;
-  for (const auto byte : what.secret.bytes())
-    out += {digits[std::to_integer<unsigned>(byte) >> 4], digits[std::to_integer<unsigned>(byte) & 15]};
-  out += what.evicted ? " e " : " h ";
-  out += std::to_string(what.token) + ' ' + std::to_string(what.since) + ' ' + std::to_string(what.from.pid) + '\n';
-  return out + what.from.host + '\n' + what.from.program + '\n' + what.from.purpose;
+void write_record(std::string& to, const record_head& what, const claim_origin& from) {
+  const auto id = core::hex_of(what.secret.bytes());
+  to.append(id.data(), id.size());
+  to += what.evicted ? " e " : " h ";
+  append(to, what.token, ' ');
+  append(to, what.since, ' ');
+  append(to, from.pid, '\n');
+  to.append(from.host).append(1, '\n').append(from.program).append(1, '\n').append(from.purpose);
 }
 
 std::optional<record> read_record(std::string_view text) {
