@@ -42,6 +42,7 @@ struct tls_settings {
   std::string ca{};    ///< file with the certificates to trust; empty: the system's
   std::string cert{};  ///< our own, for servers that ask
   std::string key{};
+  std::string protocol{};  ///< the one to be spoken over TLS (ALPN); empty: whatever the server expects
 };
 /// Part of the stores that use it, not of the core: it needs OpenSSL.
 result<std::shared_ptr<tls_context>> make_tls_context(const tls_settings& from);

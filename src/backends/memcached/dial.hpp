@@ -3,7 +3,7 @@
 
 #include "backends/memcached/settings.hpp"
 
-#include "net/stream.hpp"
+#include "net/dial.hpp"
 
 #include <atomic>
 #include <map>
@@ -13,14 +13,8 @@
 namespace interlock::inline v1::memcached_store {
 
 /// A socket that has been greeted, and what the server says of itself (`stats`).
-struct established {
-  int socket = -1;
-  std::unique_ptr<net::stream> bytes{};  ///< over the socket
+struct established : net::established {
   std::map<std::string, std::string, std::less<>> stats{};
-  established() = default;
-  established(established&& other) noexcept;
-  established& operator=(established&&) = delete;
-  ~established();
 };
 
 /// Makes a connection. Blocks: looking up a host's name cannot be told to wait elsewhere.

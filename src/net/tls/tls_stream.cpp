@@ -11,20 +11,24 @@
 #include <cerrno>
 #include <climits>
 #include <mutex>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace interlock::inline v1::net {
 
 class tls_context {
  public:
-  explicit tls_context(SSL_CTX* made) noexcept : made_(made) {}
+  tls_context(SSL_CTX* made, std::string protocol) noexcept : made_(made), protocol_(std::move(protocol)) {}
   tls_context(const tls_context&) = delete;
   tls_context& operator=(const tls_context&) = delete;
   ~tls_context() { SSL_CTX_free(made_); }
   [[nodiscard]] SSL_CTX* get() const noexcept { return made_; }
+  [[nodiscard]] const std::string& protocol() const noexcept { return protocol_; }
 
  private:
   SSL_CTX* made_;
+  const std::string protocol_;
 };
 
 namespace {
@@ -105,7 +109,10 @@ class tls final : public stream {
     const std::lock_guard lock(mutex_);
     ERR_clear_error();
     const int got = SSL_do_handshake(session_);
-    return got == 1 ? progress::done : outcome(got).is;
+    if (got != 1) return outcome(got).is;
+    if (agreed()) return progress::done;
+    reason_ = "TLS: the server does not speak " + context_->protocol();
+    return progress::ended;
   }
   moved read(char* to, std::size_t size) noexcept override {
     const std::lock_guard lock(mutex_);
@@ -126,6 +133,14 @@ class tls final : public stream {
 
  private:
   static int clamp(std::size_t size) noexcept { return size > INT_MAX ? INT_MAX : static_cast<int>(size); }
+
+  [[nodiscard]] bool agreed() const noexcept {
+    const unsigned char* name = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(session_, &name, &size);
+    return std::string_view(reinterpret_cast<const char*>(name), size) == context_->protocol() ||
+           context_->protocol().empty();
+  }
 
   moved outcome(int got) noexcept {
     switch (SSL_get_error(session_, got)) {
@@ -165,7 +180,7 @@ bool announce(SSL* session, std::string host) {
 
 result<std::shared_ptr<tls_context>> make_tls_context(const tls_settings& from) {
   ERR_clear_error();
-  auto made = std::make_shared<tls_context>(SSL_CTX_new(TLS_client_method()));
+  auto made = std::make_shared<tls_context>(SSL_CTX_new(TLS_client_method()), from.protocol);
   const auto bad = [](const std::string& what) {
     return failure(errc::invalid_argument, "TLS: " + what + ": " + last_error());
   };
@@ -173,6 +188,12 @@ result<std::shared_ptr<tls_context>> make_tls_context(const tls_settings& from) 
   SSL_CTX_set_min_proto_version(made->get(), TLS1_2_VERSION);
   SSL_CTX_set_verify(made->get(), SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_mode(made->get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  if (!from.protocol.empty()) {
+    const auto offered = static_cast<char>(from.protocol.size()) + from.protocol;
+    if (SSL_CTX_set_alpn_protos(made->get(), reinterpret_cast<const unsigned char*>(offered.data()),
+                                static_cast<unsigned>(offered.size())) != 0)
+      return bad("protocol " + from.protocol);
+  }
   if (from.ca.empty()) {
     if (SSL_CTX_set_default_verify_paths(made->get()) != 1) return bad("the system's certificates");
   } else if (SSL_CTX_load_verify_locations(made->get(), from.ca.c_str(), nullptr) != 1) {
