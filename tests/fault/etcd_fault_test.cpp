@@ -177,6 +177,12 @@ TEST(etcd_fault_test, a_certificate_for_another_host_or_of_yesterday_is_refused)
   }
 }
 
+store_check found_by_doctor(const client& locks, const std::string& check) {
+  for (auto& one : locks.examine())
+    if (one.check == check) return one;
+  return {};
+}
+
 TEST(etcd_fault_test, a_login_that_ran_out_is_renewed_in_the_middle_of_a_wait) {
   etcd_server server({.arguments = {"--auth-token-ttl=1"}});
   for (const auto& words : std::vector<std::vector<std::string>>{
@@ -186,6 +192,10 @@ TEST(etcd_fault_test, a_login_that_ran_out_is_renewed_in_the_middle_of_a_wait) {
            {"role", "grant-permission", "--prefix=true", "locker", "readwrite", "locks/"},
            {"user", "add", "ann:secret"},
            {"user", "grant-role", "ann", "locker"},
+           {"role", "add", "onlooker"},
+           {"role", "grant-permission", "--prefix=true", "onlooker", "read", "locks/"},
+           {"user", "add", "eve:secret"},
+           {"user", "grant-role", "eve", "onlooker"},
            {"auth", "enable"}})
     try {
       server.control(words);
@@ -197,6 +207,10 @@ TEST(etcd_fault_test, a_login_that_ran_out_is_renewed_in_the_middle_of_a_wait) {
   EXPECT_THROW(client("etcd://ann:wrong@" + at + "/locks"), lock_error);
   EXPECT_THROW(client("etcd://ann:secret@" + at + "/elsewhere"), lock_error) << "no right to that prefix";
   const client first("etcd://ann:secret@" + at + "/locks"), second("etcd://ann:secret@" + at + "/locks");
+  EXPECT_EQ(found_by_doctor(first, "rights").is, store_check::verdict::ok) << found_by_doctor(first, "rights").seen;
+  const auto onlooker = found_by_doctor(client("etcd://eve:secret@" + at + "/locks"), "rights");
+  EXPECT_EQ(onlooker.is, store_check::verdict::fail) << onlooker.seen;
+  EXPECT_NE(onlooker.seen.find("permission denied"), std::string::npos) << onlooker.seen;
   auto held = first.acquire("orders", {.lease = 3s});
   auto wait = second.async_acquire("orders", {.lease = 3s});
   std::this_thread::sleep_for(4s);
@@ -209,11 +223,14 @@ TEST(etcd_fault_test, a_login_that_ran_out_is_renewed_in_the_middle_of_a_wait) {
 TEST(etcd_fault_test, doctor_sees_the_members_and_what_is_wrong) {
   etcd_server servers({.members = 3});
   const client locks(servers.url("", "timeout=500ms"));
-  const auto find = [&](const std::string& check) {
-    for (auto& one : locks.examine())
-      if (one.check == check) return one;
-    return store_check{};
-  };
+  const auto find = [&](const std::string& check) { return found_by_doctor(locks, check); };
+  EXPECT_EQ(find("server").is, store_check::verdict::ok);
+  EXPECT_TRUE(servers.control({"endpoint", "status"}).find(find("server").seen.substr(5)) != std::string::npos)
+      << find("server").seen;
+  EXPECT_EQ(find("leases").is, store_check::verdict::ok);
+  EXPECT_NE(find("leases").seen.find("shortest lease is 2 s"), std::string::npos) << find("leases").seen;
+  EXPECT_EQ(find("rights").is, store_check::verdict::ok) << find("rights").seen;
+  EXPECT_EQ(find("tls").is, store_check::verdict::warn);
   EXPECT_EQ(find("members").is, store_check::verdict::ok) << find("members").seen;
   EXPECT_EQ(find("leader").is, store_check::verdict::ok);
   EXPECT_EQ(find("alarm").is, store_check::verdict::ok);
