@@ -12,8 +12,8 @@ namespace {
 // them: https://github.com/etcd-io/etcd/blob/v3.4.23/etcdserver/api/v3rpc/key.go
 constexpr std::size_t most_members = 100;
 constexpr std::size_t most_bytes = 400'000;  // it takes 1.5 MB
-constexpr int most_under_way = 1;
-constexpr milliseconds longest_wait{10};  // for one that is under way and may not be answered
+constexpr int most_under_way = 2;            // etcd has one to work on while we read the answers to the other
+constexpr milliseconds longest_wait{10};     // for one that is under way and may not be answered
 
 std::size_t bytes_of(const transaction& what);
 
@@ -41,19 +41,21 @@ void bundler::commit(std::string name, transaction what, inline_work here, compl
   bool alarm = false;
   {
     const std::lock_guard lock(mutex_);
-    if (under_way_ > 0 || !waiting_.empty() || here == inline_work::together) {
+    if (under_way_ >= most_under_way || !waiting_.empty() || here == inline_work::together ||
+        flying_.contains(alone.front().name)) {
       waiting_.push_back(std::move(alone.front()));
       alone.clear();
       alarm = !std::exchange(alarm_, true);
     } else {
       ++under_way_;
+      flying_.insert(alone.front().name);
     }
   }
   if (alarm) do_not_wait_long();
   if (!alone.empty()) send(std::move(alone));
 }
 
-void bundler::flush() { send_next(false); }
+void bundler::flush() { send_next(whom::those_in_order); }
 
 void bundler::do_not_wait_long() {
   loop_.call_at(time_.now() + longest_wait, [weak = weak_from_this()] {
@@ -63,14 +65,15 @@ void bundler::do_not_wait_long() {
       const std::lock_guard lock(self->mutex_);
       self->alarm_ = false;
     }
-    self->send_next(true);
+    self->send_next(whom::anybody);
   });
 }
 
-// Of one name only one: the second may need what the first has done.
-std::vector<bundler::member> bundler::take() {
+// [mutex_] Of one name only one: the second may need what the first has done, and answers overtake each other.
+std::vector<bundler::member> bundler::take(whom next) {
   std::vector<member> out, rest;
   std::unordered_set<std::string> names;
+  if (next == whom::those_in_order) names = flying_;
   std::size_t bytes = 0;
   for (auto& one : waiting_) {
     const bool fits = out.size() < most_members && (out.empty() || bytes + one.bytes <= most_bytes);
@@ -85,29 +88,33 @@ std::vector<bundler::member> bundler::take() {
   return out;
 }
 
-void bundler::send_next(bool in_any_case) {
+void bundler::send_next(whom which) {
   for (;;) {
     std::vector<member> next;
     {
       const std::lock_guard lock(mutex_);
-      if (waiting_.empty() || (!in_any_case && under_way_ >= most_under_way)) return;
-      next = take();
+      if (waiting_.empty() || (which == whom::those_in_order && under_way_ >= most_under_way)) return;
+      next = take(which);
+      if (next.empty()) return;
+      for (const auto& one : next) flying_.insert(one.name);
       ++under_way_;
     }
     send(std::move(next));
   }
 }
 
-void bundler::over() {
+void bundler::over(std::span<const std::string> names) {
   {
     const std::lock_guard lock(mutex_);
     --under_way_;
+    for (const auto& one : names) flying_.erase(one);
   }
-  send_next(false);
+  send_next(whom::those_in_order);
 }
 
 struct bundler::bundle {
   transaction whole{};
+  std::vector<std::string> names{};
   std::vector<completion<outcome>> done{};
 };
 
@@ -115,18 +122,20 @@ void bundler::send(std::vector<member> all) {
   const auto self = shared_from_this();
   if (all.size() == 1) {
     auto& one = all.front();
-    return link_->commit(one.what, one.here, [self, done = std::move(one.done)](result<outcome> got) mutable {
-      self->over();
-      done(std::move(got));
-    });
+    return link_->commit(one.what, one.here,
+                         [self, name = std::move(one.name), done = std::move(one.done)](result<outcome> got) mutable {
+                           self->over({&name, 1});
+                           done(std::move(got));
+                         });
   }
   const auto sent = std::make_shared<bundle>();
   for (auto& one : all) {
     sent->whole.then.push_back(nested(std::move(one.what)));
+    sent->names.push_back(std::move(one.name));
     sent->done.push_back(std::move(one.done));
   }
   link_->commit(sent->whole, [self, sent](result<outcome> got) {
-    self->over();
+    self->over(sent->names);
     for (std::size_t i = 0; i < sent->done.size(); ++i) {
       auto& done = sent->done[i];
       if (got)
