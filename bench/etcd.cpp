@@ -10,7 +10,7 @@
 
 #include <interlock/client.hpp>
 
-#if INTERLOCK_WITH_ETCD
+#if INTERLOCK_BENCH_GRPC
 #include "raw_etcd.hpp"
 #endif
 
@@ -42,7 +42,7 @@ double busy(const interlock::client& locks, double seconds) {
 
 /// What the server was sent for each pair, as it counts itself; the floor is to have sent the same.
 template <class Pair>
-double bytes_of(const etcd_server& server, Pair pair) {
+[[maybe_unused]] double bytes_of(const etcd_server& server, Pair pair) {
   constexpr int pairs = 100;
   const auto received = [&] { return server.counted({"etcd_network_client_grpc_received_bytes_total"}); };
   const double before = received();
@@ -70,6 +70,7 @@ std::string times_its_rate(const comparison& compared) {
 
 }  // namespace
 
+#if INTERLOCK_BENCH_GRPC
 void etcd_pair(const settings& with, report& out) {
   if (const auto why = why_no_etcd(); !why.empty()) return out.skip("etcd-pair", why);
   for (const auto where : {keeps::in_memory, keeps::on_disk}) {
@@ -87,6 +88,9 @@ void etcd_pair(const settings& with, report& out) {
                            .note = show_number(bytes) + " bytes, the floor " + show_number(floor_bytes)}));
   }
 }
+#else
+void etcd_pair(const settings&, report& out) { out.skip("etcd-pair", "there is no gRPC to compare with"); }
+#endif
 
 void etcd_pair_peers(const settings& with, report& out) {
   if (const auto why = why_no_etcd(); !why.empty()) return out.skip("etcd-pair-peers", why);

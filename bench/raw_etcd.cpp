@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#ifdef INTERLOCK_WITH_ETCD
+#ifdef INTERLOCK_BENCH_GRPC
 #include "raw_etcd.hpp"
 
 #include "backends/etcd/claim_text.hpp"

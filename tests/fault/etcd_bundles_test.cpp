@@ -30,7 +30,7 @@ class etcd_bundles : public ::testing::Test {
   etcd_bundles() {
     loop->start([] {}, [] {});
     etcd_settings settings;
-    settings.endpoints = {"127.0.0.1:" + std::to_string(server().port())};
+    settings.endpoints = {{"127.0.0.1", static_cast<std::uint16_t>(server().port())}};
     way = link::make(settings, *loop, real_time());
     together = std::make_shared<bundler>(way, *loop, real_time());
   }

@@ -32,7 +32,7 @@ void desk::close() noexcept {
   for (auto& [written, book] : names_) unserved.push_back(std::move(book.queue));
 }
 
-// ---- one request about a name after the other: calls of gRPC's overtake each other
+// ---- one request about a name after the other: etcd's answers overtake each other
 
 void desk::in_turn(const std::string& written, unique_function<void(turn)> work) {
   {

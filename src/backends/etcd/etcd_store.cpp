@@ -55,13 +55,12 @@ class store final : public backend {
   }
   void flush() noexcept override { desk_->flush(); }
 
-  // Of a caller who waits for an answer: news come to the thread of our own.
-  int borrow_news(awaited what) noexcept override {
-    const int fd = what == awaited::answer ? link_->borrow() : -1;
+  int borrow_news(awaited) noexcept override {
+    const int fd = link_->borrow();
     if (fd >= 0) flush();
     return fd;
   }
-  bool read_news() noexcept override { return link_->await() != arrival::the_end; }
+  bool read_news() noexcept override { return link_->read(); }
   arrival await_news() noexcept override { return link_->await(); }
   void return_news(loan_end as) noexcept override { link_->give_back(as); }
   void close() noexcept override { desk_->close(); }

@@ -109,8 +109,8 @@ void examine(const std::shared_ptr<link>& along, const etcd_settings& settings,
              completion<std::vector<store_check>> done) {
   const auto all = std::make_shared<examination>();
   all->done = std::move(done);
-  all->endpoints = settings.endpoints;
-  all->tls = settings.tls;
+  for (const auto& one : settings.endpoints) all->endpoints.push_back(one.shown());
+  all->tls = settings.tls != nullptr;
   all->members.assign(settings.endpoints.size(), failure(errc::unavailable));
   all->open = settings.endpoints.size() + 3;
   for (std::size_t i = 0; i < settings.endpoints.size(); ++i)

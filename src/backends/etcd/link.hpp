@@ -61,6 +61,7 @@ class link {
 
   // backend::borrow_news and what follows it.
   virtual int borrow() noexcept = 0;
+  virtual bool read() noexcept = 0;
   virtual backend::arrival await() noexcept = 0;
   virtual void give_back(backend::loan_end as) noexcept = 0;
 

@@ -5,7 +5,7 @@
 
 #include "etcd.pb.h"
 
-/// Our plain values as etcd's messages, and back. For the files that talk to gRPC.
+/// Our plain values as etcd's messages, and back. For the files that send them.
 namespace interlock::inline v1::etcd_store {
 
 namespace wire = ::interlock::etcd::wire;

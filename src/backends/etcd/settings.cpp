@@ -3,14 +3,12 @@
 
 #include "core/registry.hpp"
 
-#include <fstream>
-#include <iterator>
+#include <utility>
 
 namespace interlock::inline v1::etcd_store {
 namespace {
 
 constexpr std::uint16_t usual_port = 2379;
-constexpr auto system_authorities = "/etc/ssl/certs/ca-certificates.crt";
 
 failure bad(const std::string& text) { return failure(errc::invalid_argument, "store URL: " + text); }
 
@@ -29,33 +27,18 @@ result<void> read_span(const store_url& url, std::string_view name, milliseconds
   return {};
 }
 
-result<std::string> content(const std::string& path, std::string_view what) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return bad(std::string(what) + ": cannot read " + path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 result<void> read_tls(const store_url& url, etcd_settings& out) {
   const auto ca = option(url, "tls_ca"), cert = option(url, "tls_cert"), key = option(url, "tls_key");
-  out.tls = url.scheme == "etcds";
-  if (!out.tls) {
+  if (url.scheme != "etcds") {
     if (ca.empty() && cert.empty() && key.empty()) return {};
     return bad("tls_ca, tls_cert and tls_key are for etcds://, not etcd://");
   }
   if (cert.empty() != key.empty()) return bad("tls_cert and tls_key go together");
-  for (auto [path, what, to] : {std::tuple{&ca, "tls_ca", &out.tls_ca}, std::tuple{&cert, "tls_cert", &out.tls_cert},
-                                std::tuple{&key, "tls_key", &out.tls_key}}) {
-    if (path->empty()) continue;
-    auto text = content(*path, what);
-    if (!text) return text.error();
-    *to = std::move(*text);
-  }
-  if (ca.empty())
-    if (auto text = content(system_authorities, "tls_ca"); text) out.tls_ca = std::move(*text);
+  auto made = net::make_tls_context({.ca = ca, .cert = cert, .key = key, .protocol = "h2"});
+  if (!made) return made.error();
+  out.tls = std::move(*made);
   return {};
 }
-
-std::string shown_host(const std::string& host) { return host.find(':') == host.npos ? host : "[" + host + "]"; }
 
 // "/locks" -> "locks/", "//locks" -> "/locks/", "" and "/" -> ""
 std::string prefix_of(std::string_view path) {
@@ -66,14 +49,17 @@ std::string prefix_of(std::string_view path) {
 
 }  // namespace
 
+std::string endpoint::shown() const {
+  return (host.find(':') == host.npos ? host : "[" + host + "]") + ":" + std::to_string(port);
+}
+
 result<etcd_settings> read_settings(const backend_environment& environment) {
   const auto& url = environment.url;
   if (auto known = core::check_options(url, {"connect_timeout", "slashes", "timeout", "tls_ca", "tls_cert", "tls_key"});
       !known)
     return known.error();
   etcd_settings out;
-  for (const auto& one : url.endpoints)
-    out.endpoints.push_back(shown_host(one.host) + ":" + std::to_string(one.port.value_or(usual_port)));
+  for (const auto& one : url.endpoints) out.endpoints.push_back({one.host, one.port.value_or(usual_port)});
   if (out.endpoints.empty()) return bad(url.scheme + " needs a host, as in " + url.scheme + "://localhost");
   out.prefix = prefix_of(url.path);
   if (const auto text = option(url, "slashes"); !text.empty()) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-/// What is said to etcd and heard from it, in plain values: gRPC's headers take seconds to compile, so they stay in
+/// What is said to etcd and heard from it, in plain values: Protobuf's headers take seconds to compile, so they stay in
 /// the few files that send.
 namespace interlock::inline v1::etcd_store {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/etcd/grpc_streams.hpp"
+#include "backends/etcd/streams.hpp"
 
 #include <utility>
 
@@ -12,34 +12,21 @@ constexpr milliseconds before_watching_again{50};
 // ---- renewals
 
 bool keep_stream::ask(lease_id lease, completion<std::int64_t>& done) {
+  wire::LeaseKeepAliveRequest request;
+  request.set_id(lease);
   std::uint64_t number = 0;
-  bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    if (over_) return false;
+    const auto on = along();
+    if (over_ || !on) return false;
     number = ++asked_;
     open_.push_back({lease, number, std::move(done)});
-    to_write_.push_back(lease);
-    first = !std::exchange(writing_, true);
+    on->say(*this, framed(request));  // in the order of the questions
   }
-  if (first) write_next();
   from().later(from().settings().timeout, [weak = weak_from_this(), this, number] {
     if (const auto self = weak.lock()) overdue(number);
   });
   return true;
-}
-
-void keep_stream::write_next() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (to_write_.empty() || over_) {
-      writing_ = false;
-      return;
-    }
-    out_.set_id(to_write_.front());
-    to_write_.pop_front();
-  }
-  write(out_);
 }
 
 void keep_stream::overdue(std::uint64_t number) {
@@ -50,7 +37,9 @@ void keep_stream::overdue(std::uint64_t number) {
   cancel();
 }
 
-void keep_stream::came(wire::LeaseKeepAliveResponse& what) {
+void keep_stream::came(std::string_view message) {
+  wire::LeaseKeepAliveResponse what;
+  if (!what.ParseFromArray(message.data(), static_cast<int>(message.size()))) return cancel();
   question answered;
   {
     const std::lock_guard lock(mutex_);
@@ -61,7 +50,7 @@ void keep_stream::came(wire::LeaseKeepAliveResponse& what) {
   answered.done(what.ttl());
 }
 
-void keep_stream::ended(const grpc::Status& said) {
+void keep_stream::ended(const call_end& how) {
   std::deque<question> unanswered;
   {
     const std::lock_guard lock(mutex_);
@@ -69,12 +58,12 @@ void keep_stream::ended(const grpc::Status& said) {
     unanswered.swap(open_);
   }
   from().stream_over(this);
-  if (!unanswered.empty()) from().suspect(way());
-  for (auto& each : unanswered)
-    each.done(failure(errc::indeterminate, "etcd: a lease was not renewed: " + said.error_message()));
+  if (!unanswered.empty()) from().suspect(along());
+  const auto code = how.is == call_end::kind::never_sent ? errc::unavailable : errc::indeterminate;
+  for (auto& each : unanswered) each.done(failure(code, "etcd: a lease was not renewed: " + how.words));
 }
 
-void grpc_link::keep_alive(lease_id lease, completion<std::int64_t> done) {
+void http2_link::keep_alive(lease_id lease, completion<std::int64_t> done) {
   for (int tries = 0; tries < 3; ++tries) {
     const auto along = renewals();
     if (!along) break;
@@ -84,7 +73,7 @@ void grpc_link::keep_alive(lease_id lease, completion<std::int64_t> done) {
   done(failure(errc::unavailable, "etcd: no way to renew a lease"));
 }
 
-std::shared_ptr<keep_stream> grpc_link::renewals() {
+std::shared_ptr<keep_stream> http2_link::renewals() {
   const std::lock_guard one_at_a_time(opening_);
   {
     const std::lock_guard lock(mutex_);
@@ -93,11 +82,11 @@ std::shared_ptr<keep_stream> grpc_link::renewals() {
   auto made = std::make_shared<keep_stream>(shared_from_this());
   if (!made->open()) return {};
   const std::lock_guard lock(mutex_);
-  keeping_ = made;
+  if (!closed_) keeping_ = made;
   return made;
 }
 
-void grpc_link::stream_over(const keep_stream* which) {
+void http2_link::stream_over(const keep_stream* which) {
   const std::lock_guard lock(mutex_);
   if (keeping_.get() == which) keeping_.reset();
 }
@@ -105,17 +94,20 @@ void grpc_link::stream_over(const keep_stream* which) {
 // ---- the watch
 
 bool watch_stream::open() {
-  auto& wanted = *out_.mutable_create_request();
+  wire::WatchRequest request;
+  auto& wanted = *request.mutable_create_request();
   wanted.set_key(from().watched().key);
   wanted.set_range_end(from().watched().end);
   wanted.add_filters(wire::WatchCreateRequest::NOPUT);
   from().later(from().settings().timeout, [weak = weak_from_this(), this] {
     if (const auto self = weak.lock(); self && !created_) cancel();
   });
-  return grpc_stream::open("/etcdserverpb.Watch/Watch");
+  return from().begin(shared_from_this(), framed(request), inline_work::never).has_value();
 }
 
-void watch_stream::came(wire::WatchResponse& what) {
+void watch_stream::came(std::string_view message) {
+  wire::WatchResponse what;
+  if (!what.ParseFromArray(message.data(), static_cast<int>(message.size()))) return cancel();
   if (what.created() && !what.canceled()) {
     if (!from().ours(what.header(), 0)) return cancel();
     created_ = true;
@@ -129,28 +121,28 @@ void watch_stream::came(wire::WatchResponse& what) {
   if (!gone.empty()) from().listener().deleted(std::move(gone));
 }
 
-void watch_stream::ended(const grpc::Status& said) {
-  if (lost_touch(said)) from().suspect(way());
+void watch_stream::ended(const call_end& how) {
+  if (lost_touch(how)) from().suspect(along());
   from().watch_over(this, created_);
 }
 
-void grpc_link::watch(key_range keys, link_listener& to) {
+void http2_link::watch(key_range keys, link_listener& to) {
   watched_ = std::move(keys);
   listener_ = &to;
   start_watch();
 }
 
-void grpc_link::start_watch() {
+void http2_link::start_watch() {
   const auto next = std::make_shared<watch_stream>(shared_from_this());
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     watching_ = next;
   }
-  next->open();
+  if (!next->open()) watch_over(next.get(), false);
 }
 
-void grpc_link::watch_over(const watch_stream* which, bool told) {
+void http2_link::watch_over(const watch_stream* which, bool told) {
   {
     const std::lock_guard lock(mutex_);
     if (watching_.get() == which) watching_.reset();
