@@ -127,6 +127,7 @@ class claims final : public session::owner, public std::enable_shared_from_this<
   void grant(const record_ptr& one, aftermath& out);
   void read_token(const record_ptr& one, aftermath& out);
   void vanished(const record_ptr& one, aftermath& out);
+  void guard_soon(const record_ptr& one);
   void guard(const record_ptr& one);
   void guarded(const record_ptr& one, answer got, aftermath& out);
   void mark_evicted(const record_ptr& one, aftermath& out);

@@ -80,8 +80,7 @@ void claims::wait(const record_ptr& one, const std::string& path, aftermath& out
   if (one->is == state::making) {
     one->is = state::waiting;
     set_end(one, std::max(one->ends, one->asked + one->wait_lease));
-    to_guard_.emplace_back(time_.now() + guard_after, one);
-    schedule(to_guard_.back().first);
+    guard_soon(one);
   }
   if (!path.empty() && one->watching != path) watch(one, path);
   for (auto& done : std::exchange(one->enters, {})) out.answer(std::move(done), stand(*one));
@@ -93,8 +92,7 @@ void claims::grant(const record_ptr& one, aftermath& out) {
   const bool waited = one->is == state::waiting;
   if (one->is != state::held) {
     one->is = state::held;
-    to_guard_.emplace_back(time_.now() + guard_after, one);
-    schedule(to_guard_.back().first);
+    guard_soon(one);
   }
   one->watching.clear();
   auto enters = std::exchange(one->enters, {});
@@ -138,12 +136,20 @@ standing claims::stand(const record& one) const {
 
 // ---- its own node
 
+void claims::guard_soon(const record_ptr& one) {
+  to_guard_.emplace_back(time_.now() + guard_after, one);
+  schedule(to_guard_.back().first);
+}
+
 // From now on we are told if somebody changes or removes it.
 void claims::guard(const record_ptr& one) {
   one->guarded = true;
-  watchers_[one->own()].push_back(one);
-  send(one, ask_data(one->own(), true), inline_work::never,
-       about(one, [this](const record_ptr& it, answer got, aftermath& then) { guarded(it, got, then); }));
+  const auto path = one->own();
+  watchers_[path].push_back(one);
+  send(one, ask_data(path, true), inline_work::never,
+       about(one, [this, path](const record_ptr& it, answer got, aftermath& then) {
+         if (path == it->own()) guarded(it, got, then);  // it may hold permits by now, which are other nodes
+       }));
 }
 
 void claims::guarded(const record_ptr& one, answer got, aftermath& out) {

@@ -76,6 +76,10 @@ void claims::take_permits(const record_ptr& one, aftermath& out) {
     steps.push_back(ask_create(node, write_notes(notes), settings_.whose, node_kind::ephemeral_sequential));
   steps.push_back(ask_delete(one->queue() + "/" + one->node));
   one->watching.clear();
+  // Its place in the queue is going to be removed by ourselves: whoever told us of that, or has been asked about it and
+  // answers later, must not be taken for news of a theft.
+  one->guarded = false;
+  ++one->round;
   const bool went = send(
       one, ask_all(steps), inline_work::never, about(one, [this](const record_ptr& it, answer got, aftermath& then) {
         if (it->is != state::making && !it->stands()) return;
@@ -85,6 +89,7 @@ void claims::take_permits(const record_ptr& one, aftermath& out) {
           if (++it->tries > 3) return vanished(it, then);
           const auto kind = containers_ ? node_kind::container : node_kind::lasting;
           send(it, ask_create(it->pool(), {}, rights::anyone, kind), inline_work::never, [](answer) {});
+          guard_soon(it);
           return list(it, then);
         }
         if (got.error != code::ok) return lose_sight(it, got.error, then);
