@@ -60,6 +60,29 @@ TEST(zookeeper_recipes, numbers_that_run_over_stay_in_order) {
   EXPECT_TRUE(comes_before(-1, 0));
 }
 
+TEST(zookeeper_recipes, a_number_is_what_stands_behind_the_mark_and_nothing_else) {
+  const auto number = [](std::string_view child) {
+    const auto read = read_contender(curator_mutex, child);
+    return read ? std::optional(read->number) : std::nullopt;
+  };
+  EXPECT_EQ(number("_c_1-lock-0000000012"), 12);
+  EXPECT_EQ(number("lock-lock-0000000012"), 12);
+  EXPECT_EQ(number("_c_1-lock-2147483647"), 2147483647);
+  EXPECT_EQ(number("_c_1-lock--2147483648"), -2147483647 - 1);
+  EXPECT_EQ(number("_c_1-lock--000000005"), -5);
+  for (const auto* none : {"lock-", "lock-123", "lock-0000000012x", "lock-x0000000012", "lock-99999999999",
+                           "0000000012", "", "-0000000012", "lock---000000012", "leases", "_c_1-latch-0000000012"})
+    EXPECT_FALSE(number(none)) << none;
+}
+
+TEST(zookeeper_recipes, the_next_number_is_known_also_where_they_run_over) {
+  EXPECT_TRUE(comes_next(4, 5));
+  EXPECT_FALSE(comes_next(5, 5));
+  EXPECT_FALSE(comes_next(4, 6));
+  EXPECT_FALSE(comes_next(5, 4));
+  EXPECT_TRUE(comes_next(2147483647, -2147483647 - 1));
+}
+
 TEST(zookeeper_recipes, a_writer_waits_for_whoever_is_before_it_and_a_reader_for_the_writers) {
   const std::vector<std::string_view> children{"a-__READ__0000000001", "b-__READ__0000000002", "c-__WRIT__0000000003",
                                                "d-__READ__0000000004", "e-__WRIT__0000000005"};

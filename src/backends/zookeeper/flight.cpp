@@ -56,6 +56,8 @@ void link::ask(std::string_view body, answer_handler done) {
 // [mutex_] How many from `first` on can be one. Two nodes made below one parent cannot: both would have the number of
 // the same change, and that number is the token.
 std::size_t link::run_at(std::size_t first) const {
+  if (first + 1 == gathered_.size()) return 0;
+  if (first + 2 == gathered_.size() && gathered_[first].as != gathered_[first + 1].as) return 0;  // a lone caller's
   std::size_t end = first, bytes = 0, changes = 0, lists = 0;
   std::unordered_set<std::string_view> parents;
   for (; end < gathered_.size() && end - first < most_items && bytes < most_bytes; ++end) {

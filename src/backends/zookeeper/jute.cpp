@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "backends/zookeeper/jute.hpp"
 
+#include <array>
+#include <cstddef>
+
 namespace interlock::inline v1::zookeeper_store {
 namespace {
 
-void put_bytes(std::string& to, std::uint64_t value, int bytes) {
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) to.push_back(static_cast<char>((value >> shift) & 0xff));
+template <std::size_t Bytes>
+void put_bytes(std::string& to, std::uint64_t value) {
+  std::array<char, Bytes> out{};
+  for (std::size_t i = Bytes; i-- > 0; value >>= 8) out[i] = static_cast<char>(value & 0xff);
+  to.append(out.data(), Bytes);
 }
 
 std::uint64_t big_endian(std::string_view from) noexcept {
@@ -16,8 +22,8 @@ std::uint64_t big_endian(std::string_view from) noexcept {
 
 }  // namespace
 
-void put_number(std::string& to, std::int32_t value) { put_bytes(to, static_cast<std::uint32_t>(value), 4); }
-void put_big(std::string& to, std::int64_t value) { put_bytes(to, static_cast<std::uint64_t>(value), 8); }
+void put_number(std::string& to, std::int32_t value) { put_bytes<4>(to, static_cast<std::uint32_t>(value)); }
+void put_big(std::string& to, std::int64_t value) { put_bytes<8>(to, static_cast<std::uint64_t>(value)); }
 void put_flag(std::string& to, bool value) { to.push_back(value ? 1 : 0); }
 void put_text(std::string& to, std::string_view value) {
   put_number(to, static_cast<std::int32_t>(value.size()));

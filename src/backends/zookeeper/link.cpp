@@ -181,12 +181,16 @@ bool link::read_borrowed() noexcept {
 
 backend::arrival link::await_borrowed() noexcept {
   const std::lock_guard lock(reading_);
-  {
-    // Its answer may have come between the borrowing and now, read by the loop: then there is nothing to wait for.
+  const auto awaited = [this] {
     const std::lock_guard inner(mutex_);
-    if (is_up() && idle()) return backend::arrival::nothing;
-  }
+    return asked_.size() + pings_.size() + gathered_.size();
+  };
+  // Its answer may have come between the borrowing and now, read by the loop: then there is nothing to wait for.
+  const auto at_first = awaited();
+  if (at_first == 0 && is_up()) return backend::arrival::nothing;
   const bool some = read(true);
+  // What a lone caller asks in one write, to make a node and for the list, may be answered in two.
+  if (some && at_first == 2 && awaited() == 1) read(true);
   return !is_up() ? backend::arrival::the_end : some ? backend::arrival::something : backend::arrival::nothing;
 }
 

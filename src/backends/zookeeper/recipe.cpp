@@ -20,21 +20,18 @@ std::string uuid(const claim_id& id) {
   return out;
 }
 
-// Ten digits or more, or a minus and ten.
-std::optional<std::int32_t> number_after(std::string_view child, std::size_t at) {
+// At least ten characters: digits, or a minus and digits. Every node of a list is read, for every way of writing it: so
+// it is looked for from the end, where the digits are.
+std::optional<std::int32_t> number_behind(std::string_view marker, std::string_view child) {
+  if (marker.empty()) return {};
+  auto at = child.find_last_not_of("0123456789") + 1;
+  if (!child.substr(0, at).ends_with(marker) && at > 0 && child[at - 1] == '-') --at;
   const auto text = child.substr(at);
-  if (text.size() < 10) return {};
+  if (text.size() < 10 || !child.substr(0, at).ends_with(marker)) return {};
   std::int32_t out = 0;
   const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (wrong != std::errc{} || end != text.data() + text.size()) return {};
   return out;
-}
-
-std::optional<std::int32_t> number_behind(std::string_view marker, std::string_view child) {
-  if (marker.empty()) return {};
-  const auto at = child.rfind(marker);
-  if (at == child.npos) return {};
-  return number_after(child, at + marker.size());
 }
 
 }  // namespace
@@ -72,10 +69,10 @@ std::vector<contender> line_up(const recipe& how, const std::vector<std::string_
 
 const recipe* foreign_recipe(const recipe& ours, const std::vector<std::string_view>& children) {
   constexpr std::array all{&curator_mutex, &curator_rw, &curator_latch, &kazoo_lock};
-  for (const auto* one : all) {
-    if (one->writer == ours.writer) continue;
-    for (const auto child : children)
-      if (read_contender(*one, child) && !read_contender(ours, child)) return one;
+  for (const auto child : children) {
+    if (read_contender(ours, child)) continue;
+    for (const auto* one : all)
+      if (one->writer != ours.writer && read_contender(*one, child)) return one;
   }
   return nullptr;
 }

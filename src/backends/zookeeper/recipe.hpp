@@ -42,6 +42,11 @@ constexpr bool comes_before(std::int32_t left, std::int32_t right) noexcept {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(left) - static_cast<std::uint32_t>(right)) < 0;
 }
 
+/// Whether nothing was made between the two below their parent: its numbers are given one by one, to every child.
+constexpr bool comes_next(std::int32_t left, std::int32_t right) noexcept {
+  return static_cast<std::uint32_t>(right) - static_cast<std::uint32_t>(left) == 1;
+}
+
 std::optional<contender> read_contender(const recipe& how, std::string_view child);
 /// Sorted as they will be served. Children that are none of this recipe's contenders are left out.
 std::vector<contender> line_up(const recipe& how, const std::vector<std::string_view>& children);
