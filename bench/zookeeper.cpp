@@ -17,6 +17,7 @@ namespace bench {
 namespace {
 
 constexpr double warm_for = 4;  // seconds: the server is compiled while it runs
+constexpr double most_requests = 4;
 
 void warm(const interlock::client& locks, double seconds) {
   for (const double end = now() + seconds; now() < end;) locks.acquire("warm").release().value();
@@ -24,7 +25,7 @@ void warm(const interlock::client& locks, double seconds) {
 
 /// What the server was asked for each change of holder.
 void count_requests(zookeeper_server& server, const std::string& which, const std::string& what, std::size_t waiters,
-                    const crowd::asking& ask, double seconds, double bar, report& out) {
+                    const crowd::asking& ask, double seconds, report& out) {
   crowd all(waiters, ask);
   sleep_for(seconds);
   const auto passed = static_cast<double>(all.changes().load());
@@ -33,12 +34,11 @@ void count_requests(zookeeper_server& server, const std::string& which, const st
   const double requests = server.requests() - asked, times = static_cast<double>(all.changes().load()) - passed;
   all.end();
   static_cast<void>(all.served());
-  figure row{.name = "zookeeper-handoff/" + which,
-             .what = "requests to the server per hand-off, " + what,
-             .value = requests / times,
-             .note = show_number(times / (2 * seconds)) + " hand-offs a second"};
-  if (bar > 0) row.bar = bar;
-  out.add(std::move(row));
+  out.add({.name = "zookeeper-handoff/" + which,
+           .what = "requests to the server per hand-off, " + what,
+           .value = requests / times,
+           .bar = most_requests,
+           .note = show_number(times / (2 * seconds)) + " hand-offs a second"});
 }
 
 }  // namespace
@@ -65,12 +65,12 @@ void zookeeper_handoff(const settings& with, report& out) {
   for (const std::size_t waiters : {8, 512})
     count_requests(
         server, std::to_string(waiters), "waiters of one process that queue again and again", waiters,
-        [&](std::size_t) { return locks.async_acquire("passed"); }, with.seconds, 4, out);
+        [&](std::size_t) { return locks.async_acquire("passed"); }, with.seconds, out);
   std::vector<interlock::client> clients;
   for (int i = 0; i < 8; ++i) clients.emplace_back(server.url());
   count_requests(
       server, "clients", "8 clients that queue again and again, one waiter each", clients.size(),
-      [&](std::size_t who) { return clients[who].async_acquire("passed"); }, with.seconds, 0, out);
+      [&](std::size_t who) { return clients[who].async_acquire("passed"); }, with.seconds, out);
 }
 
 void zookeeper_idle(const settings& with, report& out) {

@@ -18,6 +18,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -60,6 +61,11 @@ class claims final : public session::owner, public std::enable_shared_from_this<
     instant until{};
     bool evicted = false;
     std::optional<departure> as{};  // it has left, and whoever asked for that has not been told
+  };
+  struct tail {
+    std::string node{};
+    std::uint32_t ahead = 0;
+    instant seen{};
   };
   struct look_batch;
   struct confirmation;
@@ -110,6 +116,8 @@ class claims final : public session::owner, public std::enable_shared_from_this<
   void enter_again(const record_ptr& one, completion<standing> done, aftermath& out);
   void begin(const record_ptr& one, inline_work here, aftermath& out);
   void made(const record_ptr& one, answer got, aftermath& out);
+  void expect_place(record& one);
+  void place_behind(const record_ptr& one, aftermath& out);
   void make_parents(const record_ptr& one);
   void resolve(const record_ptr& one, aftermath& out);
   void resolve_lease(const record_ptr& one, aftermath& out);
@@ -141,6 +149,7 @@ class claims final : public session::owner, public std::enable_shared_from_this<
 
   // leave.cpp
   void remove(const record_ptr& one, departure as, inline_work here, aftermath& out);
+  void remember_last(record& one);
   void removed(const record_ptr& one, int error, aftermath& out);
   void remove_one_by_one(const record_ptr& one, aftermath& out);
   void end(const record_ptr& one, aftermath& out);
@@ -178,6 +187,8 @@ class claims final : public session::owner, public std::enable_shared_from_this<
   std::set<std::pair<instant, record*>> ends_;
   std::deque<std::pair<instant, std::weak_ptr<record>>> to_guard_;
   std::unordered_map<std::string, std::vector<std::weak_ptr<record>>> watchers_;
+  std::thread::id gatherer_;                     // who asked for something together with what it asks next
+  std::unordered_map<std::string, tail> tails_;  // who was last where we have just let go, by path
   std::unordered_map<claim_secret, tomb> tombs_;
   std::deque<std::pair<instant, claim_secret>> tomb_ends_;
   std::vector<record_ptr> deferred_;  // behind a claim of another session that is leaving the same name

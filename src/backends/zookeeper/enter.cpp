@@ -3,6 +3,7 @@
 #include "backends/zookeeper/requests.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 /// How a claim comes to be, and how it is found again after a lost answer.
@@ -12,7 +13,8 @@ using state = record::state;
 
 namespace {
 
-constexpr unsigned most_tries = 4;  // parents that vanish as fast as they are made
+constexpr unsigned most_tries = 4;        // parents that vanish as fast as they are made
+constexpr milliseconds expected_for{10};  // whoever comes back later than this may well find another queue
 
 standing gone(bool evicted) {
   standing out;
@@ -28,6 +30,7 @@ std::string last_part(std::string_view path) { return std::string(path.substr(pa
 void claims::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
   change([&](aftermath& out) {
     if (closed_) return out.answer(std::move(done), failure(errc::closed));
+    if (here == inline_work::together) gatherer_ = std::this_thread::get_id();
     if (const auto* evicted = buried(who.secret)) return out.answer(std::move(done), gone(*evicted));
     if (who.capacity != lock_capacity && !settings_.how->curator)
       return out.answer(std::move(done), failure(errc::unsupported, "layout=kazoo has no semaphores"));
@@ -99,14 +102,17 @@ void claims::begin(const record_ptr& one, inline_work here, aftermath& out) {
   const auto marker = one->mode == lock_mode::shared ? how.reader : how.writer;
   auto request = ask_create(one->queue() + "/" + node_prefix(how, one->id, marker), write_notes(one->notes),
                             settings_.whose, node_kind::ephemeral_sequential);
+  expect_place(*one);
   // Both in one flight; what the second says counts only if the first went well.
-  const bool went = send(one, std::move(request), link::with_the_next,
+  const bool alone = !one->before.empty();
+  const bool went = send(one, std::move(request), alone ? link::sending(here) : link::with_the_next,
                          about(one, [this](const record_ptr& it, answer got, aftermath& then) { made(it, got, then); }),
                          together::change);
   if (!went) {
     one->unsent = true;  // its session is on its way
     return;
   }
+  if (alone) return;
   send(one, ask_children(one->queue(), false), here,
        about(one, [this](const record_ptr& it, answer got, aftermath& then) { listed(it, got, then); }),
        together::list);
@@ -119,7 +125,8 @@ void claims::made(const record_ptr& one, answer got, aftermath& out) {
       const auto stat = got.body.stat();
       if (one->mode == lock_mode::exclusive) one->token = static_cast<std::uint64_t>(stat.czxid);
       one->version = 0;
-      if (one->doomed) remove(one, departure::left, inline_work::never, out);
+      if (one->doomed) return remove(one, departure::left, inline_work::never, out);
+      if (!one->before.empty()) place_behind(one, out);
       return;
     }
     case code::no_node:
@@ -132,6 +139,29 @@ void claims::made(const record_ptr& one, answer got, aftermath& out) {
     case code::session_expired: return lose_sight(one, got.error, out);
     default: return fail_enter(one, failure_of(got.error, "entering " + one->path), out);
   }
+}
+
+// Whoever has just let go while others queued, and queues again, knows who will be right before it: the last of them,
+// unless somebody has come in between, which the number will tell. Then nobody needs to be asked for the list.
+void claims::expect_place(record& one) {
+  one.before.clear();
+  const auto found = tails_.find(one.path);
+  if (found == tails_.end()) return;
+  auto known = std::move(found->second);
+  tails_.erase(found);
+  if (one.how != entry::queue || one.mode == lock_mode::shared || one.permits()) return;
+  if (known.seen + expected_for < time_.now()) return;
+  one.before = std::move(known.node);
+  one.ahead = known.ahead;
+}
+
+// Its own node is made. What it watches is right if nothing was made in between and the other is still there, which
+// watching it tells; that it may have the lock is only ever learned from a list.
+void claims::place_behind(const record_ptr& one, aftermath& out) {
+  const auto other = read_contender(*settings_.how, std::exchange(one->before, {}));
+  const auto mine = read_contender(*settings_.how, one->node);
+  if (!other || !mine || !comes_next(other->number, mine->number)) return list(one, out);
+  wait(one, one->queue() + "/" + other->node, out);
 }
 
 // As containers, which the servers remove some time after the last of their children has gone.

@@ -3,12 +3,17 @@
 #include "backends/zookeeper/requests.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 /// How a claim ends: by its holder, by its lease, or because it was never to be.
 namespace interlock::inline v1::zookeeper_store {
 
 using state = record::state;
+
+namespace {
+constexpr std::size_t most_tails = 256;
+}
 
 void claims::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
   change([&](aftermath& out) {
@@ -31,7 +36,10 @@ void claims::leave(const claim& who, finality how, inline_work here, completion<
       case state::held: {
         const bool late = one->ends < time_.now();
         const auto as = late ? departure::gone : one->is == state::held ? departure::released : departure::left;
-        return remove(one, as, here, out);
+        // The thread that asks for much together runs callbacks and comes to flush(). One that lets go there, while
+        // others queue, often queues again: then both are one request, and nobody ever sees the one without the other.
+        const bool soon = one->behind > 0 && here != inline_work::never && gatherer_ == std::this_thread::get_id();
+        return remove(one, as, soon ? inline_work::together : here, out);
       }
       case state::leaving:
       case state::over: return;
@@ -46,6 +54,7 @@ void claims::remove(const record_ptr& one, departure as, inline_work here, after
     steps.push_back(ask_set_data(one->path, write_notes(lock_notes{.token = one->token})));
   if (!one->node.empty()) steps.push_back(ask_delete(one->queue() + "/" + one->node));
   for (const auto& lease : one->leases) steps.push_back(ask_delete(one->pool() + "/" + lease));
+  if (one->is == state::held && one->behind > 0 && !one->last.empty()) remember_last(*one);
   one->is = state::leaving;
   if (!one->left_as) one->left_as = as;
   one->watching.clear();
@@ -62,6 +71,11 @@ void claims::remove(const record_ptr& one, departure as, inline_work here, after
     one->doomed = true;
     lose_sight(one, code::not_sent, out);
   }
+}
+
+void claims::remember_last(record& one) {
+  if (tails_.size() >= most_tails) tails_.clear();  // nobody came back for them
+  tails_[one.path] = {std::exchange(one.last, {}), one.behind - 1, time_.now()};
 }
 
 void claims::removed(const record_ptr& one, int error, aftermath& out) {
@@ -127,8 +141,11 @@ void claims::end(const record_ptr& one, aftermath& out) {
   }
 }
 
-// It was made, and is not to be: whoever entered is told why when it has gone again.
+// It was made, and is not to be: whoever entered is told why when it has gone again; who was told to wait, enters anew.
 void claims::refuse(const record_ptr& one, result<standing> word, aftermath& out) {
+  if (one->enters.empty())
+    one->at_the_end.push_back(
+        [this, secret = one->secret](aftermath& then) { then.add([this, secret] { events_.look_again(secret); }); });
   one->last_word = std::move(word);
   remove(one, departure::gone, inline_work::never, out);
 }

@@ -127,9 +127,11 @@ void claims::held_looked(const record_ptr& one, std::size_t index, const std::sh
   bool there = error == code::ok;
   if (there && data && one->is == state::held && got.body.text() == revoked) mark_evicted(one, out);
   if (there && !data && one->is == state::held) {
-    const auto mine = find_place(line_up(*settings_.how, got.body.texts()), one->node);
+    const auto line = line_up(*settings_.how, got.body.texts());
+    const auto mine = find_place(line, one->node);
     there = mine.there;
     one->behind = mine.behind;
+    if (mine.behind > 0) one->last = line.back().node;
   }
   if (!there && one->stands()) vanished(one, out);
   if (data && one->is == state::held && !one->evicted && !one->permits()) {
@@ -186,7 +188,9 @@ void claims::renew_token(const record_ptr& one, std::size_t index, const std::sh
           if (error != code::ok && error != code::no_node && error != code::bad_version)
             return batch->set(index, failure_of(error, "looking"), then);
           if (error == code::ok && one->is == state::held) {
-            one->behind = find_place(line_up(*settings_.how, got.body.texts()), one->node).behind;
+            const auto line = line_up(*settings_.how, got.body.texts());
+            one->behind = find_place(line, one->node).behind;
+            if (one->behind > 0) one->last = line.back().node;
             if (one->behind == 0) one->token = fresh->token;
           }
           answer_look(one, index, batch, then);

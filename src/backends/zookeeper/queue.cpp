@@ -37,7 +37,7 @@ void claims::judge(const record_ptr& one, const std::vector<std::string_view>& c
   if (one->doomed) return remove(one, departure::left, inline_work::never, out);
   if (!one->leases.empty()) return grant(one, out);  // entered again, and its permits are there
   const auto& how = one->permits() ? curator_mutex : *settings_.how;
-  if (one->is == state::making && !one->permits()) {
+  if (!one->vetted && !one->permits()) {
     if (const auto* theirs = foreign_recipe(how, children))
       return refuse(one,
                     failure(errc::conflict, "others contend for " + one->path + " as " +
@@ -47,12 +47,14 @@ void claims::judge(const record_ptr& one, const std::vector<std::string_view>& c
                     out);
     if (!one->mixed && std::find(children.begin(), children.end(), "leases") != children.end())
       return check_mixed(one, out);
+    one->vetted = true;
   }
   const auto line = line_up(how, children);
   const auto mine = find_place(line, one->node);
   if (!mine.there) return vanished(one, out);
   one->ahead = mine.ahead;
   one->behind = mine.behind;
+  if (mine.granted && mine.behind > 0) one->last = line.back().node;
   if (mine.granted) return one->permits() ? count_leases(one, out) : grant(one, out);
   wait(one, one->queue() + "/" + mine.watch, out);
 }

@@ -64,6 +64,7 @@ struct record : std::enable_shared_from_this<record> {
   bool doomed = false;  ///< to be removed as soon as possible
   bool evicted = false;
   bool guarded = false;  ///< its own node is watched
+  bool vetted = false;   ///< nobody contends for the name in another format
   bool mixed = false;    ///< it has been made sure that the name is no semaphore
   unsigned tries = 0;
   int parent_error = 0;
@@ -72,6 +73,8 @@ struct record : std::enable_shared_from_this<record> {
   std::string node{};                 ///< in the queue; a child of queue()
   std::vector<std::string> leases{};  ///< of a semaphore: what it holds
   std::string watching{};             ///< the path whose change may let it in
+  std::string last{};                 ///< held: who was last in the queue behind it, if anybody
+  std::string before{};               ///< making: who is right before it, if nobody else has come meanwhile
   std::int32_t version = 0;           ///< of its node's data
   std::uint64_t token = 0;
   std::uint32_t ahead = 0, behind = 0;
