@@ -58,8 +58,8 @@ TEST(zookeeper_doctor, says_what_it_may_not_ask_and_what_does_not_fit) {
 }
 
 TEST(zookeeper_doctor, counts_the_members_and_names_the_one_that_is_down) {
-  zookeeper_ensemble servers;
-  const client locks(servers.url("/locks"));
+  auto& servers = zookeeper_ensemble::shared();
+  const client locks(servers.url("/counted"));
   EXPECT_TRUE(says(find(locks, "members"), "3 vote, so 1 may be down")) << find(locks, "members").seen;
   EXPECT_EQ(find(locks, "endpoints").is, verdict::ok) << find(locks, "endpoints").seen;
   EXPECT_TRUE(says(find(locks, "ensemble"), "leader")) << find(locks, "ensemble").seen;

@@ -13,13 +13,14 @@ using test_support::agent;
 struct kazoo_peers : ::testing::Test {
   agent theirs(const std::string& verb, const std::string& kind, const std::vector<std::string>& more = {}) const {
     std::vector<std::string> words{std::string(INTERLOCK_SOURCE_DIR) + "/tests/interop/kazoo/kazoo_agent.py", verb,
-                                   "127.0.0.1:" + std::to_string(server.port()), "/locks/orders", kind};
+                                   "127.0.0.1:" + std::to_string(server.port()), root + "/orders", kind};
     words.insert(words.end(), more.begin(), more.end());
     return {"/usr/bin/python3", words};
   }
-  [[nodiscard]] std::string url() const { return server.url("/locks?layout=kazoo"); }
+  [[nodiscard]] std::string url() const { return server.url(root + "?layout=kazoo"); }
 
-  test_support::zookeeper_server server{};
+  test_support::zookeeper_server& server = test_support::zookeeper_server::shared();
+  const std::string root = std::string("/") + ::testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 TEST_F(kazoo_peers, nobody_loses_an_update_when_both_sides_count_and_some_are_killed) {

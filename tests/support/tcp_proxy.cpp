@@ -57,8 +57,8 @@ void close_socket(int fd, bool hard) {
 
 }  // namespace
 
-tcp_proxy::tcp_proxy(int server_port)
-    : server_port_(server_port), wake_(must(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {
+tcp_proxy::tcp_proxy(int server_port, std::chrono::milliseconds patience)
+    : server_port_(server_port), patience_(patience), wake_(must(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {
   listen();
   thread_ = std::thread([this] { run(); });
 }
@@ -208,7 +208,11 @@ void tcp_proxy::accept_all() {
     if (client < 0) return;
     ++seen_.connections;
     set(client, IPPROTO_TCP, TCP_NODELAY, 1);
-    const int server = connected_to(server_port_);
+    int server = connected_to(server_port_);
+    for (const auto end = clock::now() + patience_; server < 0 && clock::now() < end;) {
+      std::this_thread::sleep_for(5ms);
+      server = connected_to(server_port_);
+    }
     if (server < 0) {
       close_socket(client, true);
       continue;

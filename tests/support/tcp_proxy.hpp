@@ -25,7 +25,8 @@ namespace interlock::test_support {
 /// A closed connection is closed on the other side too, unless the way there is cut or held.
 class tcp_proxy {
  public:
-  explicit tcp_proxy(int server_port);
+  /// A server that does not listen yet is waited for so long before its client is turned away.
+  explicit tcp_proxy(int server_port, std::chrono::milliseconds patience = {});
   tcp_proxy(const tcp_proxy&) = delete;
   tcp_proxy& operator=(const tcp_proxy&) = delete;
   ~tcp_proxy();
@@ -102,6 +103,7 @@ class tcp_proxy {
 
   reserved_port port_;
   int server_port_;
+  std::chrono::milliseconds patience_;
   int listener_ = -1;
   int wake_ = -1;
 

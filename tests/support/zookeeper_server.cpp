@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
+#include <map>
 #include <stdexcept>
 #include <thread>
 
@@ -17,7 +20,8 @@ namespace {
 constexpr const char* jars =
     "/usr/share/java/zookeeper.jar:/usr/share/java/netty-codec.jar:/usr/share/java/netty-resolver.jar:"
     "/usr/share/java/netty-transport-native-unix-common.jar";
-}
+constexpr auto start_patience = 20s;  // a start takes a second or two, or it hangs
+}  // namespace
 
 zookeeper_server::zookeeper_server(zookeeper_options options) : options_(std::move(options)), process_("java") {
   if (options_.tls) tls_port_.emplace();
@@ -60,7 +64,7 @@ void zookeeper_server::start(const member& of) {
   const auto config = process_.folder() / "zoo.cfg";
   {
     std::ofstream file(config);
-    file << "tickTime=200\ninitLimit=100\nsyncLimit=50\ndataDir=" << data.string()
+    file << "tickTime=200\ninitLimit=25\nsyncLimit=50\ndataDir=" << data.string()
          << "\nclientPortAddress=127.0.0.1\nclientPort=" << port()
          << "\nadmin.enableServer=false\n4lw.commands.whitelist=*\nminSessionTimeout=400\nmaxSessionTimeout=600000\n"
             "maxClientCnxns=0\n";
@@ -73,6 +77,7 @@ void zookeeper_server::start(const member& of) {
                                  "-XX:+UseSerialGC",
                                  "-XX:TieredStopAtLevel=1",
                                  "-Dzookeeper.forceSync=no",
+                                 "-Dzookeeper.fastleader.maxNotificationInterval=500",  // a minute otherwise
                                  "-Dznode.container.checkIntervalMs=1000",
                                  "-Dzookeeper.extendedTypesEnabled=true"};
   words.insert(words.end(), options_.java.begin(), options_.java.end());
@@ -81,15 +86,50 @@ void zookeeper_server::start(const member& of) {
 }
 
 void zookeeper_server::await_ready() {
-  process_.await("ready", [&] {
-    if (tls_port_) ::close(connect_to_zookeeper(tls_port_->number()));  // opened after the other
-    return !mode().empty();
-  });
+  process_.await(
+      "ready",
+      [&] {
+        if (tls_port_) ::close(connect_to_zookeeper(tls_port_->number()));  // opened after the other
+        return !mode().empty();
+      },
+      start_patience);
 }
 
 void zookeeper_server::restart() {
-  process_.restart();
-  await_ready();
+  for (int tries = 1;; ++tries) {
+    process_.restart();
+    try {
+      return await_ready();
+    } catch (const std::runtime_error&) {
+      if (tries == 3) throw;
+    }
+  }
+}
+
+void zookeeper_server::revive() {
+  thaw();
+  if (!running()) process_.restart();
+}
+
+void zookeeper_server::repair() {
+  revive();
+  try {
+    await_ready();
+  } catch (const std::runtime_error&) {
+    restart();
+  }
+}
+
+zookeeper_server& zookeeper_server::shared() {
+  static zookeeper_server one;
+  one.repair();
+  return one;
+}
+
+bool zookeeper_server::serves(std::int64_t session) const {
+  std::array<char, 32> words{};
+  std::snprintf(words.data(), words.size(), "sid=0x%llx,", static_cast<unsigned long long>(session));
+  return says("cons").find(words.data()) != std::string::npos;
 }
 
 // An ensemble answers "ruok" before it has a leader; "srvr" tells.
@@ -100,19 +140,57 @@ std::string zookeeper_server::mode() const {
   return said.substr(at + 6, said.find('\n', at) - at - 6);
 }
 
-zookeeper_ensemble::zookeeper_ensemble() {
-  zookeeper_server::member each;
-  for (int i = 1; i <= 3; ++i) {
-    ports_.emplace_back();
-    ports_.emplace_back();
-    each.all.push_back("server." + std::to_string(i) + "=127.0.0.1:" + std::to_string((ports_.end() - 2)->number()) +
-                       ":" + std::to_string(ports_.back().number()));
+zookeeper_ensemble::zookeeper_ensemble(ways among) {
+  for (int tries = 1;; ++tries) {  // one that has died (a stranger took its port), or votes without end: all anew
+    start(among);
+    try {
+      for (const auto& one : servers_) one->await_ready();
+      return;
+    } catch (const std::runtime_error&) {
+      if (tries == 3) throw;
+    }
   }
-  for (int i = 1; i <= 3; ++i) {
-    each.number = i;
+}
+
+void zookeeper_ensemble::start(ways among) {
+  constexpr std::size_t size = 3;
+  servers_.clear();
+  ways_.clear();
+  ports_.clear();
+  for (std::size_t i = 0; i < 2 * size; ++i) ports_.emplace_back();
+  for (std::size_t from = 0; from < size; ++from) {
+    zookeeper_server::member each{.number = static_cast<int>(from + 1)};
+    auto& over = ways_.emplace_back();
+    for (std::size_t to = 0; to < size; ++to) {
+      auto port = ports_[2 * to].number();
+      // Who has just been elected may not listen yet.
+      if (among == ways::breakable && from != to)
+        port = over.emplace_back(std::make_unique<tcp_proxy>(port, 1s))->port();
+      each.all.push_back("server." + std::to_string(to + 1) + "=127.0.0.1:" + std::to_string(port) + ":" +
+                         std::to_string(ports_[2 * to + 1].number()));
+    }
     servers_.push_back(std::unique_ptr<zookeeper_server>(new zookeeper_server({}, each)));
   }
-  for (const auto& one : servers_) one->await_ready();
+}
+
+zookeeper_ensemble& zookeeper_ensemble::shared(ways among) {
+  static std::map<ways, zookeeper_ensemble> all;
+  auto& one = all.try_emplace(among, among).first->second;
+  one.repair();
+  return one;
+}
+
+void zookeeper_ensemble::part(const zookeeper_server& follower) {
+  for (std::size_t i = 0; i < servers_.size(); ++i)
+    if (servers_[i].get() == &follower)
+      for (const auto& one : ways_[i]) one->cut();
+}
+
+void zookeeper_ensemble::repair() {
+  for (const auto& all : ways_)
+    for (const auto& one : all) one->heal();
+  for (const auto& one : servers_) one->revive();  // none is ready without another
+  for (const auto& one : servers_) one->repair();
 }
 
 std::string zookeeper_ensemble::url(const std::string& rest) const {

@@ -4,8 +4,10 @@
 #include "support/certificates.hpp"
 #include "support/reserved_port.hpp"
 #include "support/server_process.hpp"
+#include "support/tcp_proxy.hpp"
 #include "support/zookeeper_peek.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -27,6 +29,9 @@ class zookeeper_server {
  public:
   /// It answers when this returns, about a second later.
   explicit zookeeper_server(zookeeper_options options = {});
+  /// One for all tests of this process, in order again whatever the one before has done to it. Each needs a root of its
+  /// own.
+  static zookeeper_server& shared();
 
   [[nodiscard]] int port() const noexcept { return port_.number(); }
   /// `rest` as in "/chroot?object=rw".
@@ -42,11 +47,14 @@ class zookeeper_server {
   [[nodiscard]] std::string says(std::string_view word) const { return zookeeper_says(port(), word); }
   /// "leader", "follower", "standalone", or empty while there is none.
   [[nodiscard]] std::string mode() const;
+  /// Whether this session is connected here.
+  [[nodiscard]] bool serves(std::int64_t session) const;
 
   void kill() { process_.kill(); }
   void freeze() { process_.freeze(); }
   void thaw() { process_.thaw(); }
   void restart();  ///< with what it has on disk
+  void repair();   ///< runs, and answers
   [[nodiscard]] bool running() { return process_.running(); }
 
  private:
@@ -59,6 +67,7 @@ class zookeeper_server {
   void start(const member& of);
   void write_tls(std::ostream& config) const;
   void await_ready();
+  void revive();
 
   zookeeper_options options_;
   reserved_port port_;
@@ -69,7 +78,10 @@ class zookeeper_server {
 /// Three servers that decide by majority.
 class zookeeper_ensemble {
  public:
-  zookeeper_ensemble();
+  enum class ways : std::uint8_t { direct, breakable /* followers reach their leader over proxies: see part() */ };
+  explicit zookeeper_ensemble(ways among = ways::direct);
+  /// See zookeeper_server::shared(). One of each kind: over proxies, elections take seconds longer.
+  static zookeeper_ensemble& shared(ways among = ways::direct);
 
   [[nodiscard]] std::string url(const std::string& rest = {}) const;
   [[nodiscard]] std::vector<std::unique_ptr<zookeeper_server>>& servers() noexcept { return servers_; }
@@ -77,9 +89,16 @@ class zookeeper_ensemble {
   [[nodiscard]] zookeeper_server& leader();
   [[nodiscard]] zookeeper_server& follower();
 
+  /// Nothing of what this follower and its leader say reaches the other; nobody is told. Votes still do.
+  void part(const zookeeper_server& follower);
+  /// All of them run and follow one leader, and nothing is parted.
+  void repair();
+
  private:
+  void start(ways among);
   [[nodiscard]] zookeeper_server& find(const std::string& mode);
-  std::vector<reserved_port> ports_;  // for their talk among themselves
+  std::vector<reserved_port> ports_;                           // for their talk among themselves
+  std::vector<std::vector<std::unique_ptr<tcp_proxy>>> ways_;  // from each one to the others
   std::vector<std::unique_ptr<zookeeper_server>> servers_;
 };
 
