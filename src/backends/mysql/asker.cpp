@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <span>
 
@@ -25,8 +26,8 @@ asker::asker(my_handle with, std::vector<prepared> others) : with_(std::move(wit
 
 // Of questions there is one field, which has all the room.
 void asker::bind_results() {
-  const auto size = ask_ ? reply_.size() : field_size;
-  for (std::size_t i = 0; i < (ask_ ? 1 : most_fields); ++i) {
+  const auto size = ask_ ? reply_.size() : short_row::field_size;
+  for (std::size_t i = 0; i < (ask_ ? 1 : short_row::most_fields); ++i) {
     reply_binds_[i].buffer_type = MYSQL_TYPE_BLOB;
     reply_binds_[i].buffer = reply_.data() + i * size;
     reply_binds_[i].buffer_length = size;
@@ -39,12 +40,11 @@ bool asker::send_prepared(const sql::errand& what) {
   for (const auto& one : others_) {
     if (one.name != what.statement) continue;
     executed_ = one.with.get();
-    values_ = what.parameters;
-    value_binds_.assign(values_.size(), MYSQL_BIND{});
-    for (std::size_t i = 0; i < values_.size(); ++i) {
+    for (std::size_t i = 0; i < std::min(most_values, what.parameters.size()); ++i) {
+      const auto& value = what.parameters[i];
       value_binds_[i].buffer_type = MYSQL_TYPE_STRING;
-      value_binds_[i].buffer = values_[i].data();
-      value_binds_[i].buffer_length = values_[i].size();
+      value_binds_[i].buffer = const_cast<char*>(value.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+      value_binds_[i].buffer_length = value.size();
     }
     mysql_stmt_bind_param(executed_, value_binds_.data());
     return true;
@@ -127,13 +127,13 @@ void asker::read_reply() {
     replies_ = read_replies({reply_.data(), std::min<std::size_t>(reply_lengths_[0], reply_.size())});
     return;
   }
-  text_rows all;
-  for (std::size_t i = 0; has && i < mysql_stmt_field_count(executed_); ++i) {
-    if (i == 0) all.emplace_back();
-    const auto length = reply_nulls_[i] != 0 ? 0 : std::min<std::size_t>(reply_lengths_[i], field_size);
-    all.back().emplace_back(reply_.data() + i * field_size, length);
+  auto row = std::make_unique<short_row>();
+  for (std::size_t i = 0; has && i < std::min<std::size_t>(mysql_stmt_field_count(executed_), short_row::most_fields);
+       ++i) {
+    const bool fits = reply_nulls_[i] == 0 && reply_lengths_[i] <= short_row::field_size;
+    row->add({reply_.data() + i * short_row::field_size, fits ? reply_lengths_[i] : 0});
   }
-  table_ = std::make_unique<table>(std::move(all));
+  table_ = std::move(row);
 }
 
 // As far as it goes without waiting.
@@ -159,6 +159,10 @@ void asker::pump() {
         stage_ = stage::rest;
         break;
       case stage::rest:
+        if (waits_ == 0 && mysql_stmt_more_results(ask) == 0) {
+          stage_ = stage::over;
+          break;
+        }
         if (!step([&] { return mysql_stmt_next_result_start(&failed_, ask); },
                   [&](int ready) { return mysql_stmt_next_result_cont(&failed_, ask, ready); }))
           return;

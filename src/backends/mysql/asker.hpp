@@ -28,6 +28,26 @@ struct prepared {
   my_statement with{};
 };
 
+/// What a prepared one returns: one row, or none.
+class short_row final : public sql::rows {
+ public:
+  static constexpr std::size_t most_fields = 2, field_size = 64;
+  /// NULL and what is too long are empty.
+  void add(std::string_view field) noexcept {
+    lengths_[count_] = field.copy(bytes_[count_].data(), field_size);
+    ++count_;
+  }
+  std::size_t size() const noexcept override { return count_ == 0 ? 0 : 1; }
+  std::string_view field(std::size_t, std::size_t column) const noexcept override {
+    return {bytes_[column].data(), lengths_[column]};
+  }
+
+ private:
+  std::array<std::array<char, field_size>, most_fields> bytes_;
+  std::array<std::size_t, most_fields> lengths_{};
+  std::size_t count_ = 0;
+};
+
 class table final : public sql::rows {
  public:
   explicit table(text_rows of) : rows_(std::move(of)) {}
@@ -79,19 +99,18 @@ class asker final : public sql::session {
   int waits_ = 0;  // what the call under way waits for; 0: none is
   int failed_ = 0;
   MYSQL_RES* result_ = nullptr;
-  std::string text_;                 // of the statement under way
-  MYSQL_STMT* executed_ = nullptr;   // the prepared one under way
-  std::vector<std::string> values_;  // of its parameters
-  std::vector<MYSQL_BIND> value_binds_;
+  std::string text_;                // of the statement under way
+  MYSQL_STMT* executed_ = nullptr;  // the prepared one under way
+  static constexpr std::size_t most_values = 2;
+  std::array<MYSQL_BIND, most_values> value_binds_{};  // of its parameters, which the errand has
   std::array<char, 24'576> reply_{};
-  static constexpr std::size_t most_fields = 2, field_size = 64;  // of prepared ones but the questions
-  std::array<unsigned long, most_fields> reply_lengths_{};
-  std::array<my_bool, most_fields> reply_nulls_{};
-  std::array<MYSQL_BIND, most_fields> reply_binds_{};
+  std::array<unsigned long, short_row::most_fields> reply_lengths_{};
+  std::array<my_bool, short_row::most_fields> reply_nulls_{};
+  std::array<MYSQL_BIND, short_row::most_fields> reply_binds_{};
 
   // what came of the message under way
   std::vector<sql::reply> replies_;
-  std::unique_ptr<table> table_;
+  std::unique_ptr<sql::rows> table_;
   std::optional<sql::refusal> wrong_;
   std::string words_;
 };

@@ -34,6 +34,7 @@ result<std::unique_ptr<backend>> open_session_locks(const backend_environment& e
   auto by = std::make_shared<mysql_dial>(settings, std::string{});
   store_traits traits;
   traits.store = "mysql";
+  traits.lease_max = std::chrono::hours{24 * 30};  // wait_timeout goes up to a year
   auto words = std::make_unique<user_lock_words>(settings.keys, by);
   return sql::open_sessions(environment, {.shown = settings.shown, .timeout = settings.timeout}, by, std::move(words),
                             std::move(traits));

@@ -6,7 +6,9 @@
 #include "backends/mysql/wire.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace interlock::inline v1::mysql_store {
@@ -29,7 +31,8 @@ sql::session_words::statement user_lock_words::lock_all(std::span<const wish> wi
   std::string text;
   for (const auto& one : wishes) {
     text += text.empty() ? "select " : " union all select ";
-    text += (one.key == nullptr ? std::string("1") : "get_lock(" + quoted_key(*one.key) + ", 0)") + ", connection_id()";
+    if (one.key != nullptr) text += "(get_lock(" + quoted_key(*one.key) + ", 0) * 2 - 1) * ";
+    text += "cast(connection_id() as signed)";
   }
   return {text_statement, {text}};
 }
@@ -40,15 +43,19 @@ sql::session_words::statement user_lock_words::end_when_silent_for(milliseconds 
   return {text_statement, {"set session wait_timeout = " + std::to_string(seconds)}};
 }
 
+// The number of the session that answers, with a minus for no. In one column, as one more would be told of by name and
+// type with every answer.
 result<bool> user_lock_words::read(const sql::rows& all, std::size_t row) const {
   if (row >= all.size()) return failure(errc::internal, "the server gave no answer");
-  if (all.field(row, 1) != std::to_string(dial_->connection()))
-    return failure(errc::unsupported,
-                   "another connection of the server answers than before: there is a pooler in between that gives each "
-                   "transaction another session");
   const auto said = all.field(row, 0);
   if (said.empty()) return failure(errc::unavailable, "the server could not say whether the lock is free");
-  return said == "1";
+  std::int64_t number = 0;
+  std::from_chars(said.data(), said.data() + said.size(), number);
+  const bool yes = number > 0;
+  if (static_cast<std::uint64_t>(yes ? number : -number) == dial_->connection()) return yes;
+  return failure(errc::unsupported,
+                 "another connection of the server answers than before: there is a pooler in between that gives each "
+                 "transaction another session");
 }
 
 std::shared_ptr<sql::errand> user_lock_words::show(const std::string& name, const std::string& key,

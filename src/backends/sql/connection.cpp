@@ -33,7 +33,8 @@ void connection::submit(const std::shared_ptr<errand>& what, inline_work here) {
       } else if (!under_way_) {
         post = !std::exchange(posted_, true);
       }
-      if (here != inline_work::if_brief && !borrowed_) gate_.read(true);  // who asks so does not come for the answer
+      // Who asks so does not come for the answer; who asks for more flushes, and it is seen to then.
+      if (here == inline_work::never && !borrowed_) gate_.read(true);
     }
   }
   if (refused) return whole(what).fail(failure(errc::unavailable, place_.shown + ": not connected"));
@@ -102,7 +103,7 @@ void connection::push() {
 
 // [reading_] Whether it goes on.
 bool connection::read() noexcept {
-  std::vector<flight> landed;
+  std::optional<flight> landed;
   std::vector<std::string> news;
   bool alive = false;
   std::string why;
@@ -114,22 +115,18 @@ bool connection::read() noexcept {
   }
   for (const auto& one : news)
     if (!muted_.load()) owner_.notified(one);
-  for (auto& one : landed) {
-    if (muted_.load()) break;
-    land(one);
-  }
+  if (landed && !muted_.load()) land(*landed);
   if (!alive || ending_) drop(ending_ ? *ending_ : lost(why), true);
   return alive && !ending_;
 }
 
 // [mutex_] What has arrived. A message is over when the server is ready for the next: only then its transaction is
 // committed, and what it said before may still be taken back by an error. false: the connection is broken.
-bool connection::take(std::vector<flight>& landed, std::vector<std::string>& news) {
+bool connection::take(std::optional<flight>& landed, std::vector<std::string>& news) {
   const auto how = with_->receive(under_way_ ? &*under_way_ : nullptr, news);
   if (how == session::progress::over) {
-    landed.push_back(std::move(*under_way_));
-    under_way_.reset();
-    if (!landed.back().wrong) launch();  // otherwise it is decided first what has to be repeated
+    landed = std::exchange(under_way_, std::nullopt);
+    if (!landed->wrong) launch();  // otherwise it is decided first what has to be repeated
   }
   return how != session::progress::broken;
 }

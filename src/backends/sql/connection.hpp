@@ -63,7 +63,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void load(flight& with);
   void push();
   [[nodiscard]] bool read() noexcept;
-  [[nodiscard]] bool take(std::vector<flight>& landed, std::vector<std::string>& news);
+  [[nodiscard]] bool take(std::optional<flight>& landed, std::vector<std::string>& news);
   void land(flight& one);
   void repeat(std::vector<parcel> again);
   void refuse(flight& one);

@@ -28,7 +28,7 @@ class rows {
 /// statement, alone.
 struct errand {
   using replies_handler = unique_function<void(std::span<const result<reply>>), 12>;
-  using rows_handler = unique_function<void(result<const rows*>), 12>;
+  using rows_handler = unique_function<void(result<const rows*>), 14>;  // a key, and who asked for it
 
   errand(std::vector<question> asked, replies_handler then)
       : questions(std::move(asked)),

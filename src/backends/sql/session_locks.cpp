@@ -78,9 +78,8 @@ std::optional<result<standing>> session_locks::note(const claim& who, entry how,
 
 // [mutex_] Somebody of this client is in the way: how it stands. Nothing: the server has to be asked.
 std::optional<result<standing>> session_locks::answer_here(const claim_secret& who, known& one) {
-  if (fits(one)) {
+  if (occupy(one)) {
     one.is = known::state::asking;
-    occupy(one);
     return {};
   }
   if (!one.queues) {
@@ -92,14 +91,12 @@ std::optional<result<standing>> session_locks::answer_here(const claim_secret& w
   return is(standing::kind::waiting);
 }
 
-bool session_locks::fits(const known& one) const {
-  const auto found = users_.find(one.key);
-  return found == users_.end() || (one.shared && found->second.writers == 0);
-}
-
-void session_locks::occupy(const known& one) {
+// [mutex_] false: somebody of this client is in the way.
+bool session_locks::occupy(const known& one) {
   auto& there = users_[one.key];
+  if (there.writers > 0 || (there.readers > 0 && !one.shared)) return false;
   ++(one.shared ? there.readers : there.writers);
+  return true;
 }
 
 void session_locks::vacate(const known& one) {

@@ -51,8 +51,7 @@ class session_locks : public std::enable_shared_from_this<session_locks> {
   };
   struct round;
 
-  [[nodiscard]] bool fits(const known& one) const;
-  void occupy(const known& one);
+  [[nodiscard]] bool occupy(const known& one);
   void vacate(const known& one);
   [[nodiscard]] std::optional<result<standing>> note(const claim& who, entry how, const std::string& key);
   [[nodiscard]] std::optional<result<standing>> answer_here(const claim_secret& who, known& one);
