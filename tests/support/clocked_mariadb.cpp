@@ -70,39 +70,12 @@ void clocked_mariadb::set_clock(std::chrono::microseconds since_1970) {
   say("set @test_clock = timestampadd(microsecond, " + std::to_string(since_1970.count()) + ", '1970-01-01')");
 }
 
-std::vector<sql::reply> clocked_mariadb::ask(std::vector<sql::question> what) {
-  const auto one = std::make_shared<sql::errand>(std::move(what), sql::errand::replies_handler{});
+std::vector<sql::reply> clocked_mariadb::ask(const std::vector<sql::question>& what) {
+  const auto one = std::make_shared<sql::errand>(what, sql::errand::replies_handler{});
   run(one);
   std::vector<sql::reply> out;
   for (const auto& each : one->replies) out.push_back(each.value());
   return out;
-}
-
-void clocked_mariadb::enter(const claim& who, entry how, inline_work, completion<standing> done) {
-  const auto asked = sql::to_enter(who, how);
-  done(sql::standing_of(asked, ask({asked}).at(0)));
-}
-
-// Behind two others, so that the form of several questions is walked too.
-void clocked_mariadb::look(std::span<const claim> whom, inline_work, completion<standings> done) {
-  claim nobody;
-  nobody.name = "another name, that nobody has asked for";
-  std::vector<sql::question> asked{sql::to_look(nobody), sql::to_look(nobody)};
-  for (const auto& one : whom) asked.push_back(sql::to_look(one));
-  const auto said = ask(asked);
-  standings out;
-  for (std::size_t i = 2; i < said.size(); ++i) out.push_back(sql::standing_of(asked[i], said[i]));
-  done(std::move(out));
-}
-
-void clocked_mariadb::leave(const claim& who, finality how, inline_work, completion<departure> done) {
-  done(sql::departure_of(ask({sql::to_leave(who, how)}).at(0)));
-}
-
-void clocked_mariadb::convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how,
-                              completion<standing> done) {
-  const auto asked = sql::to_convert(who, mode, weight, how);
-  done(sql::standing_of(asked, ask({asked}).at(0)));
 }
 
 void clocked_mariadb::survey(const survey_query& what, completion<survey_page> done) {
@@ -112,10 +85,6 @@ void clocked_mariadb::survey(const survey_query& what, completion<survey_page> d
                                     [&](const result<const sql::rows*>& got) { done(sql::read_page(**got, most)); });
   one->text = with_own_clock(survey_text(names, what));
   run(one);
-}
-
-void clocked_mariadb::evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) {
-  done(ask({sql::to_evict(name, who, force)}).at(0).is == sql::reply::word::yes);
 }
 
 }  // namespace interlock::test_support

@@ -73,30 +73,6 @@ std::vector<sql::reply> clocked_postgres::ask(const std::vector<sql::question>& 
   return out;
 }
 
-void clocked_postgres::enter(const claim& who, entry how, inline_work, completion<standing> done) {
-  const auto asked = sql::to_enter(who, how);
-  done(sql::standing_of(asked, ask({asked}).at(0)));
-}
-
-void clocked_postgres::look(std::span<const claim> whom, inline_work, completion<standings> done) {
-  std::vector<sql::question> asked;
-  for (const auto& one : whom) asked.push_back(sql::to_look(one));
-  const auto said = ask(asked);
-  standings out;
-  for (std::size_t i = 0; i < said.size(); ++i) out.push_back(sql::standing_of(asked[i], said[i]));
-  done(std::move(out));
-}
-
-void clocked_postgres::leave(const claim& who, finality how, inline_work, completion<departure> done) {
-  done(sql::departure_of(ask({sql::to_leave(who, how)}).at(0)));
-}
-
-void clocked_postgres::convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how,
-                               completion<standing> done) {
-  const auto asked = sql::to_convert(who, mode, weight, how);
-  done(sql::standing_of(asked, ask({asked}).at(0)));
-}
-
 void clocked_postgres::survey(const survey_query& what, completion<survey_page> done) {
   const auto errand = survey_errand(what, std::move(done));
   std::vector<const char*> values;
@@ -111,10 +87,6 @@ void clocked_postgres::survey(const survey_query& what, completion<survey_page> 
   if (PQresultStatus(got.get()) != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
   const result_rows rows(std::move(got));
   errand->read(&rows);
-}
-
-void clocked_postgres::evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) {
-  done(ask({sql::to_evict(name, who, force)}).at(0).is == sql::reply::word::yes);
 }
 
 }  // namespace interlock::test_support

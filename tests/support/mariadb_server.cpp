@@ -3,6 +3,8 @@
 
 #include "support/mariadb_server.hpp"
 
+#include "support/ready_data.hpp"
+
 #include <mysql.h>
 #include <unistd.h>
 
@@ -24,7 +26,7 @@ std::string who_runs_it() { return geteuid() == 0 ? "--user=root" : "--skip-symb
 fs::path memory() { return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : fs::temp_directory_path(); }
 
 // In Debian it is in a folder that is on nobody's PATH but root's.
-std::string program() { return fs::exists("/usr/sbin/mariadbd") ? "/usr/sbin/mariadbd" : "mariadbd"; }
+std::string program() { return fs::exists("/usr/sbin/mariadbd") ? "/usr/sbin/mariadbd" : "/usr/bin/mariadbd"; }
 
 void run(const std::string& line, const fs::path& log) {
   if (std::system((line + " >>'" + log.string() + "' 2>&1 </dev/null").c_str()) == 0) return;
@@ -42,10 +44,13 @@ mariadb_server::mariadb_server(mariadb_options options)
 }
 
 void mariadb_server::make_data() {
-  run("mariadb-install-db --no-defaults " + who_runs_it() + " --datadir='" + options_.folder +
-          "' --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve "
-          "--innodb-log-file-size=8M --innodb-flush-method=nosync",
-      process_.folder() / "making");
+  const auto build = fs::last_write_time(program()).time_since_epoch().count();
+  have_data("mariadb-" + std::to_string(build), options_.folder, [&] {
+    run("mariadb-install-db --no-defaults " + who_runs_it() + " --datadir='" + options_.folder +
+            "' --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve "
+            "--innodb-log-file-size=8M --innodb-flush-method=nosync",
+        process_.folder() / "making");
+  });
 }
 
 void mariadb_server::start() {
@@ -68,6 +73,7 @@ void mariadb_server::start() {
   else
     words.insert(words.end(), {"--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync"});
   words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
+  words.insert(words.begin(), options_.environment.begin(), options_.environment.end());
   process_.start(std::move(words));
   process_.await("ready", [&] { return value("select 1") == "1"; });
 }

@@ -12,9 +12,10 @@
 namespace interlock::test_support {
 
 struct mariadb_options {
-  bool durable = false;                  ///< commits wait for the disk, which a busy machine can make wait for long
-  std::vector<std::string> arguments{};  ///< "--read-only"
-  std::string folder{};                  ///< for the data, instead of one of its own, in memory
+  bool durable = false;                    ///< commits wait for the disk, which a busy machine can make wait for long
+  std::vector<std::string> arguments{};    ///< "--read-only"
+  std::string folder{};                    ///< for the data, instead of one of its own, in memory
+  std::vector<std::string> environment{};  ///< "NAME=value"
 };
 
 /// Rows of text; NULL is empty.

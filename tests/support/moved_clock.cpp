@@ -2,18 +2,22 @@
 #include "support/moved_clock.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 namespace interlock::test_support {
 
+// The server may be another user's, who can perhaps not read where we were built.
 moved_clock::moved_clock(std::chrono::milliseconds by) : folder_("clock") {
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms{0755});
+  std::filesystem::copy_file(INTERLOCK_CLOCK_SHIM, shim());
   std::ofstream(folder_.path() / "offsets") << std::string(2 * sizeof(std::int64_t), '\0');
   move(by);
 }
 
 std::vector<std::string> moved_clock::environment() const {
-  return {std::string("LD_PRELOAD=") + INTERLOCK_CLOCK_SHIM, "CLOCKSHIM=" + (folder_.path() / "offsets").string()};
+  return {"LD_PRELOAD=" + shim().string(), "CLOCKSHIM=" + (folder_.path() / "offsets").string()};
 }
 
 // In place: the server has the file's memory mapped.

@@ -4,6 +4,7 @@
 #include "support/temporary_folder.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ class moved_clock {
   void move(std::chrono::milliseconds by);  ///< from the real time, not from where it is
 
  private:
+  [[nodiscard]] std::filesystem::path shim() const { return folder_.path() / "shim.so"; }
+
   temporary_folder folder_;
 };
 

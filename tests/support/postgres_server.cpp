@@ -3,6 +3,8 @@
 
 #include "support/postgres_server.hpp"
 
+#include "support/ready_data.hpp"
+
 #include <libpq-fe.h>
 #include <pwd.h>
 #include <signal.h>
@@ -84,10 +86,12 @@ void postgres_server::make_data() {
         folder / "making");
     return;
   }
-  run(program,
-      as_account({(programs() / "initdb").string(), "-D", data.string(), "-A", "trust", "-U", "postgres", "--no-sync",
-                  "-E", "UTF8", "--locale=C"}),
-      folder / "making");
+  have_data("postgres-" + programs().parent_path().filename().string() + (as_root() ? "-root" : ""), data, [&] {
+    run(program,
+        as_account({(programs() / "initdb").string(), "-D", data.string(), "-A", "trust", "-U", "postgres", "--no-sync",
+                    "-E", "UTF8", "--locale=C"}),
+        folder / "making");
+  });
 }
 
 void postgres_server::start() {
@@ -111,6 +115,8 @@ void postgres_server::start() {
     words.emplace_back("-c");
     words.push_back(one);
   }
+  words.insert(words.begin(), options_.environment.begin(), options_.environment.end());
+  if (as_root()) words.insert(words.begin(), "env");
   process_.start(as_account(std::move(words)));
   await_ready();
 }

@@ -12,9 +12,10 @@
 namespace interlock::test_support {
 
 struct postgres_options {
-  bool durable = false;                 ///< commits wait for the disk, which a busy machine can make wait for long
-  std::vector<std::string> settings{};  ///< "wal_level=minimal"
-  std::string copy_of{};                ///< a running server's URL for libpq: this one is its standby
+  bool durable = false;                    ///< commits wait for the disk, which a busy machine can make wait for long
+  std::vector<std::string> settings{};     ///< "wal_level=minimal"
+  std::string copy_of{};                   ///< a running server's URL for libpq: this one is its standby
+  std::vector<std::string> environment{};  ///< "NAME=value"
 };
 
 /// Rows of text; NULL is empty.

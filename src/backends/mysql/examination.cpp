@@ -121,6 +121,8 @@ std::shared_ptr<sql::errand> examination_errand(const sql::object_names& names, 
         all.push_back({verdict::ok, "server", (found.maria ? "MariaDB " : "MySQL ") + seen.text(0), {}});
         check_durability(found, all);
         check_replication(found, seen, all);
+        all.push_back(
+            {verdict::ok, "isolation", "read committed, whatever the server's default: the procedures set it", {}});
         check_clock(seen, all);
         check_way(found, all);
         check_room(seen, all);

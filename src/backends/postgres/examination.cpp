@@ -59,6 +59,26 @@ void check_clock(const findings& found, std::vector<store_check>& out) {
     out.push_back({verdict::ok, "clock", "as this host's", {}});
 }
 
+// What a standby says bears its own time. A fail-over lets its clock judge leases that were written by this server's.
+void check_standby_clocks(const findings& found, std::vector<store_check>& out) {
+  if (found.text(5) == "0") return;
+  const auto ahead = std::llround(found.number(11));
+  if (ahead > 2)
+    out.push_back(
+        {verdict::warn, "standby clocks",
+         "one is " + std::to_string(ahead) + " s ahead of this server: after a fail-over it ends leases early",
+         "let all hosts be slewed by NTP"});
+  else
+    out.push_back({verdict::ok, "standby clocks", "none is ahead of this server", {}});
+}
+
+// Set by each session of ours; the functions refuse any other.
+void check_isolation(const findings& found, std::vector<store_check>& out) {
+  const bool good = found.text(10) == "read committed";
+  out.push_back({good ? verdict::ok : verdict::fail, "isolation", found.text(10),
+                 good ? "" : "something in between sets another one: connect to the server itself"});
+}
+
 void check_way(const findings& found, std::vector<store_check>& out) {
   if (found.yes(8))
     out.push_back({verdict::ok, "encryption", "none needed: a unix socket", {}});
@@ -76,11 +96,11 @@ void check_room(const findings& found, std::vector<store_check>& out) {
 }
 
 void check_tables(const findings& found, std::vector<store_check>& out) {
-  const auto size = static_cast<long>(found.number(11) / 1024 / 1024);
-  const bool old = found.number(10) > 0;
+  const auto size = static_cast<long>(found.number(13) / 1024 / 1024);
+  const bool old = found.number(12) > 0;
   out.push_back(
       {size > 256 || old ? verdict::warn : verdict::ok, "tables",
-       std::to_string(size) + " MB" + (old ? ", " + found.text(10) + " claims ended more than an hour ago" : ""),
+       std::to_string(size) + " MB" + (old ? ", " + found.text(12) + " claims ended more than an hour ago" : ""),
        size > 256 ? "is autovacuum on, and no transaction left open for hours?"
        : old      ? "a client that stays connected removes them, every ten minutes"
                   : ""});
@@ -115,7 +135,9 @@ std::shared_ptr<sql::errand> examination_errand(const object_names& names, compl
       [](const findings& found, checks& all) {
         check_durability(found, all);
         check_standbys(found, all);
+        check_isolation(found, all);
         check_clock(found, all);
+        check_standby_clocks(found, all);
         check_tables(found, all);
       },
       std::move(done));
