@@ -37,6 +37,10 @@ void say(std::string line) {
 
 std::string after(const std::string& line, std::string_view word) { return line.substr(word.size()); }
 
+std::string shown_token(const client& locks, const guard& held) {
+  return locks.traits().tokens ? to_string(held.token()) : "without a token";
+}
+
 std::string answer(guard& held, const std::string& line) {
   if (line == "valid") return held.valid() ? "valid" : "not-valid";
   if (line.starts_with("write ")) {
@@ -56,7 +60,7 @@ int hold(const std::vector<std::string>& words, lock_mode mode) {
   const client locks(words.at(2));
   say("asking");
   auto held = locks.acquire(words.at(3), {.lease = milliseconds(std::stoll(words.at(4))), .mode = mode});
-  say("held " + to_string(held.token()));
+  say("held " + shown_token(locks, held));
   const std::stop_callback told(held.lost(), [&] { say("lost " + std::string(to_string(held.why_lost()))); });
   for (std::string line; std::getline(std::cin, line);) say(answer(held, line));
   return 0;
@@ -76,7 +80,7 @@ int count(const std::vector<std::string>& words) {
     std::ofstream(fresh) << ++number;
     if (!held.valid()) continue;
     if (std::rename(fresh.c_str(), file.c_str()) != 0) return 1;
-    say("did " + std::to_string(number) + " " + to_string(held.token()));
+    say("did " + std::to_string(number) + " " + shown_token(locks, held));
   }
   return 0;
 }
