@@ -3,14 +3,17 @@
 
 #include "support/eventually.hpp"
 #include "support/mariadb_server.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <interlock/client.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include <chrono>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 /// What can happen to a MariaDB server, beside what database_fault_test.cpp has for all.
 namespace interlock {
@@ -81,6 +84,40 @@ TEST(mariadb_wait_timeout, of_the_server_ends_no_session_of_ours) {
   EXPECT_EQ(number(), before);
   EXPECT_EQ(held.state(), lock_state::held);
   EXPECT_FALSE(client(server.url()).try_acquire("a").has_value());
+}
+
+// InnoDB says that a table is full, and sometimes gives itself up while it rolls back: what is held survives both.
+TEST(mariadb_full_disk, grants_nothing_more_and_costs_no_lock) {
+  const test_support::temporary_folder folder("mariadb-disk");
+  const auto data = folder.path() / "data", disk = data / "interlock";
+  mariadb_server server({.folder = data.string()});
+  server.command("create database interlock");
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=600k") != 0) GTEST_SKIP() << "cannot mount";
+  {
+    const client locks(server.url("patience=500ms"));
+    const auto name = [](int i) { return "disk/" + std::to_string(i) + std::string(800, 'x'); };
+    std::vector<guard> held;
+    result<guard> last = failure(errc::internal);
+    for (int i = 0; i < 2'000; ++i) {
+      last = locks.attempt(name(i), lease_of(60s));
+      if (!last) break;
+      held.push_back(std::move(*last));
+    }
+    EXPECT_FALSE(last) << "the disk is not full";
+    if (!last) {
+      EXPECT_TRUE(last.error() == errc::unavailable || last.error() == errc::indeterminate) << last.error().message();
+    }
+    EXPECT_EQ(mount("tmpfs", disk.c_str(), "tmpfs", MS_REMOUNT, "size=16m"), 0);
+    server.restart();
+    EXPECT_TRUE(eventually([&] { return locks.attempt("after", {.wait = 0ms}).has_value(); }, 20s));
+    EXPECT_FALSE(held.empty());
+    if (!held.empty()) {
+      EXPECT_TRUE(held.front().valid());
+      EXPECT_FALSE(client(server.url()).try_acquire(name(0)).has_value());
+    }
+  }
+  server.kill();
+  EXPECT_EQ(umount(disk.c_str()), 0);
 }
 
 }  // namespace
