@@ -53,16 +53,18 @@ TEST_P(redis_callbacks, what_a_callback_asked_for_is_sent_while_it_goes_on_worki
 }
 
 TEST_P(redis_callbacks, a_release_in_a_callback_is_sent_while_it_goes_on_working) {
-  std::promise<void> seen, asked;
+  std::promise<void> seen, asked, over;
   std::optional<pending<void>> release;
   locks.async_acquire("first").then([&](result<guard> got) {
     release.emplace(got.value().async_release());
     asked.set_value();
     seen.get_future().wait_for(30s);
+    over.set_value();
   });
   asked.get_future().get();
   EXPECT_TRUE(eventually([&] { return others.try_acquire("first", {.wait = 0ms}).has_value(); }, 20s));
   seen.set_value();
+  over.get_future().get();
   release->get();
 }
 
