@@ -27,7 +27,7 @@ constexpr unsigned every = (1U << verb_count) - 1;
 
 failure wrong(std::string text) { return failure(errc::invalid_argument, text); }
 std::string str(std::string_view text) { return std::string(text); }
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "\"" + safe(text.substr(0, 60)) + (text.size() > 60 ? "...\"" : "\"");
 }
 
@@ -36,10 +36,10 @@ constexpr milliseconds longest = std::chrono::hours(876'000);
 
 result<milliseconds> duration(std::string_view option, std::string_view text, bool zero_allowed) {
   auto span = parse_duration(text);
-  if (!span) return wrong(str(option) + " " + quoted(text) + " is not a duration: write 250ms, 5s, 2m or 1h");
-  if (*span > longest) return wrong(str(option) + " " + quoted(text) + " is longer than 876000h");
+  if (!span) return wrong(str(option) + " " + in_quotes(text) + " is not a duration: write 250ms, 5s, 2m or 1h");
+  if (*span > longest) return wrong(str(option) + " " + in_quotes(text) + " is longer than 876000h");
   if (!zero_allowed && *span == milliseconds::zero())
-    return wrong(str(option) + " " + quoted(text) + " must be longer than zero");
+    return wrong(str(option) + " " + in_quotes(text) + " must be longer than zero");
   return *span;
 }
 
@@ -54,7 +54,7 @@ std::optional<T> whole_number(std::string_view text) {
 result<permits_wanted> permits(std::string_view text) {
   constexpr std::uint32_t most = std::numeric_limits<std::int32_t>::max();
   const auto slash = text.find('/');
-  const auto bad = [&](std::string_view rule) { return wrong("--permits " + quoted(text) + " " + str(rule)); };
+  const auto bad = [&](std::string_view rule) { return wrong("--permits " + in_quotes(text) + " " + str(rule)); };
   if (slash == std::string_view::npos) return bad("is not of the form K/N: take K permits out of N");
   const auto take = whole_number<std::uint32_t>(text.substr(0, slash));
   const auto limit = whole_number<std::uint32_t>(text.substr(slash + 1));
@@ -67,10 +67,10 @@ result<permits_wanted> permits(std::string_view text) {
 
 result<int> descriptor(std::string_view text) {
   const auto fd = whole_number<int>(text);
-  if (!fd) return wrong("--status-fd " + quoted(text) + " is not a descriptor number");
+  if (!fd) return wrong("--status-fd " + in_quotes(text) + " is not a descriptor number");
   const int flags = ::fcntl(*fd, F_GETFL);
-  if (flags < 0) return wrong("--status-fd " + quoted(text) + " is not an open descriptor");
-  if ((flags & O_ACCMODE) == O_RDONLY) return wrong("--status-fd " + quoted(text) + " is not open for writing");
+  if (flags < 0) return wrong("--status-fd " + in_quotes(text) + " is not an open descriptor");
+  if ((flags & O_ACCMODE) == O_RDONLY) return wrong("--status-fd " + in_quotes(text) + " is not open for writing");
   return *fd;
 }
 
@@ -128,14 +128,14 @@ failure unknown_option(std::string_view name) {
   std::array<std::string_view, options.size()> names;
   std::transform(options.begin(), options.end(), names.begin(), [](const option& one) { return one.name; });
   const auto like = nearest(name, names.data(), names.data() + names.size());
-  return wrong("unknown option " + quoted(name) + (like.empty() ? "" : "; did you mean " + str(like) + "?"));
+  return wrong("unknown option " + in_quotes(name) + (like.empty() ? "" : "; did you mean " + str(like) + "?"));
 }
 
 result<verb> find_verb(std::string_view word) {
   const auto* found = std::find(std::begin(verb_names), std::end(verb_names), word);
   if (found != std::end(verb_names)) return static_cast<verb>(found - std::begin(verb_names));
   const auto like = nearest(word, std::begin(verb_names), std::end(verb_names));
-  return wrong("unknown verb " + quoted(word) +
+  return wrong("unknown verb " + in_quotes(word) +
                (like.empty() ? "; `interlock help` lists them" : "; did you mean `interlock " + str(like) + "`?"));
 }
 
@@ -166,7 +166,7 @@ result<void> check_words(const arguments& got) {
     if (running && got.command.empty())
       return wrong(name + " needs \"--\" before the command: interlock " + name + " NAME -- " + safe(got.words[1]) +
                    " ...");
-    return wrong(name + " does not know what to do with " + quoted(got.words[rule.most]));
+    return wrong(name + " does not know what to do with " + in_quotes(got.words[rule.most]));
   }
   // The store's own limit on length is checked by the store; this one is every store's.
   if (rule.least == 1)

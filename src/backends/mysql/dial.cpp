@@ -36,7 +36,7 @@ result<void> make_tables(talk& to, const mysql_settings& settings) {
   const std::string remedy = "; have an administrator run: interlock schema mysql | mariadb";
   if (!settings.may_create)
     return failure(errc::unavailable,
-                   "there are no lock tables in database " + sql::quoted(settings.names.schema, '`') + remedy);
+                   "there are no lock tables in database " + sql::in_quotes(settings.names.schema, '`') + remedy);
   for (const auto& one : schema_statements(settings.names)) {
     const auto made = to.say(one);
     if (made) continue;

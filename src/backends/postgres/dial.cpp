@@ -101,7 +101,7 @@ result<void> have_tables(talk& to, const postgres_settings& settings) {
     const std::string remedy = "; have an administrator run: interlock schema postgres | psql";
     if (!settings.may_create)
       return failure(errc::unavailable,
-                     "there are no lock tables in schema " + sql::quoted(settings.names.schema) + remedy);
+                     "there are no lock tables in schema " + sql::in_quotes(settings.names.schema) + remedy);
     // One transaction; whoever does the same at the same time comes after us and finds all of it done.
     const auto made = to.say("select pg_advisory_xact_lock(7883959205594428265);" + schema_text(settings.names));
     if (!made && (to.state() == "42501" || to.state() == "3F000"))
@@ -192,7 +192,7 @@ result<sql::dialler::made> postgres_dial::dial(const std::atomic<bool>& cancelle
       !ready)
     return ready.error();
   if (!channel_.empty())
-    if (auto listens = to.say("listen " + sql::quoted(channel_)); !listens) return listens.error();
+    if (auto listens = to.say("listen " + sql::in_quotes(channel_)); !listens) return listens.error();
   const auto run = found->run;
   const std::lock_guard lock(mutex_);
   pid_.store(found->pid);

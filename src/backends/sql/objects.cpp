@@ -3,7 +3,7 @@
 
 namespace interlock::inline v1::sql {
 
-std::string quoted(std::string_view name, char quote) {
+std::string in_quotes(std::string_view name, char quote) {
   std::string out(1, quote);
   for (const char c : name) out.append(c == quote ? 2 : 1, c);
   return out + quote;
@@ -18,11 +18,11 @@ std::string filled_in(std::string_view text, const object_names& names) {
     if (brace == text.npos) return out;
     text.remove_prefix(brace);
     if (text.starts_with(schema)) {
-      out += quoted(names.schema, names.quote);
+      out += in_quotes(names.schema, names.quote);
       text.remove_prefix(schema.size());
     } else if (const auto end = text.find('}'); text.starts_with(table) && end != text.npos) {
       const auto name = names.table + "_" + std::string(text.substr(table.size(), end - table.size()));
-      out += quoted(name, names.quote);
+      out += in_quotes(name, names.quote);
       text.remove_prefix(end + 1);
     } else {
       out += '{';

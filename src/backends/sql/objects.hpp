@@ -14,7 +14,7 @@ struct object_names {
 };
 
 /// "a""b": how SQL writes a name that may contain anything.
-std::string quoted(std::string_view name, char quote = '"');
+std::string in_quotes(std::string_view name, char quote = '"');
 
 /// {schema} and {table_x} in a text, filled in.
 std::string filled_in(std::string_view text, const object_names& names);
