@@ -13,13 +13,6 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
-# ccache is the better way to save the same time, and the two do not go together: it would have to keep every copy.
-set(precompile ON)
-if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT PROJECT_IS_TOP_LEVEL)
-  set(precompile OFF)
-endif()
-option(INTERLOCK_PRECOMPILE "Read the headers that nearly every source includes once per target" ${precompile})
-
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
@@ -48,17 +41,5 @@ function(interlock_flags target)
     target_compile_options(${target} PRIVATE
       $<$<CONFIG:Release>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection>)
     target_link_options(${target} PRIVATE $<$<CONFIG:Release>:-Wl,-z,relro>)
-  endif()
-endfunction()
-
-# interlock_precompile(<target> <header>...): where there are enough sources to make up for it. A source includes what it uses all the same:
-# the linter, and builds with ccache, read it without this.
-function(interlock_precompile target)
-  get_target_property(sources ${target} SOURCES)
-  list(LENGTH sources count)
-  if(INTERLOCK_PRECOMPILE AND count GREATER_EQUAL 8)
-    target_precompile_headers(${target} PRIVATE
-      <algorithm> <array> <atomic> <charconv> <chrono> <condition_variable> <functional> <map> <memory> <mutex> <optional>
-      <string> <string_view> <thread> <utility> <vector> <interlock/backend.hpp> <interlock/client.hpp> ${ARGN})
   endif()
 endfunction()

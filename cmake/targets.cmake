@@ -22,7 +22,6 @@ function(interlock_library component)
   add_library(interlock::${component} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${component})
   interlock_private_view(${target})
-  interlock_precompile(${target})
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   set_property(GLOBAL APPEND PROPERTY INTERLOCK_COMPONENTS ${component})
