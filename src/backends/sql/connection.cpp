@@ -27,7 +27,7 @@ void connection::submit(const std::shared_ptr<errand>& what, inline_work here) {
     } else {
       waiting_.push_back(whole(what));
       if (here == inline_work::if_brief) {
-        launch();
+        launch(borrowed_ ? reader::others : reader::asker);
       } else if (!under_way_ && here == inline_work::together) {
         in_time = !std::exchange(in_time_, true);
       } else if (!under_way_) {
@@ -58,13 +58,13 @@ void connection::flush_left() noexcept {
 }
 
 // [mutex_] The next message, if none is under way.
-void connection::launch() {
+void connection::launch(reader then) {
   if (dead_ || under_way_ || paused_ || waiting_.empty()) return;
   auto& next = under_way_.emplace();
   load(next);
   next.sent = time_.now();
   if (!with_->send(next)) ::shutdown(socket_, SHUT_RDWR);  // whoever reads finds the end of the story
-  push();
+  push(then);
   watch_deadline();
 }
 
@@ -87,16 +87,18 @@ void connection::load(flight& with) {
                      [&](const flight::seat& left, const flight::seat& right) { return name(left) < name(right); });
 }
 
-// [mutex_] What cannot be sent now is sent when the socket has room.
-void connection::push() {
+// [mutex_] What cannot be sent now is sent when the socket has room. Where a server shares its core with us, it may
+// have answered before the library is done with sending, and then nobody is told by the socket. Whoever asked and comes
+// for the answer finds it; it is looked after, should they stay away. Waking the loop for it would take longer than all
+// the rest.
+void connection::push(reader then) {
   gate_.write(with_->flush());
   if (!with_->answered()) return;
-  loop_.post([weak = weak_from_this()] {  // so quick a server is rare, and nobody would be told by the socket
-    const auto self = weak.lock();
-    if (!self) return;
-    const std::lock_guard lock(self->reading_);
-    static_cast<void>(self->read());
-  });
+  if (then == reader::others)
+    return loop_.post([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) static_cast<void>(self->read_borrowed());
+    });
+  if (!std::exchange(attending_, true)) attend();
 }
 
 // ---- receiving

@@ -59,9 +59,11 @@ class connection final : public std::enable_shared_from_this<connection> {
   void give_back(backend::loan_end as) noexcept;
 
  private:
-  void launch();
+  /// Who takes an answer that the library has read while it was sending.
+  enum class reader : std::uint8_t { asker /* who is about to borrow */, others };
+  void launch(reader then = reader::others);
   void load(flight& with);
-  void push();
+  void push(reader then = reader::others);
   [[nodiscard]] bool read() noexcept;
   [[nodiscard]] bool take(std::optional<flight>& landed, std::vector<std::string>& news);
   void land(flight& one);

@@ -111,15 +111,19 @@ void connection::attend() noexcept {
   loop_.call_at(time_.now() + attendance, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
+    bool on = true, left = false;
     {
       const std::lock_guard lock(self->mutex_);
       if (self->dead_) return;
-      if (!std::exchange(self->busy_, false) && !self->borrowed_) {
+      on = std::exchange(self->busy_, false) || self->borrowed_;
+      left = !self->borrowed_ && self->with_->answered();
+      if (!on) {
         self->attending_ = false;
-        return self->gate_.read(true);
+        self->gate_.read(true);
       }
     }
-    self->attend();
+    if (left) static_cast<void>(self->read_borrowed());
+    if (on) self->attend();
   });
 }
 

@@ -10,6 +10,7 @@ namespace interlock::inline v1::sql {
 namespace {
 
 constexpr milliseconds least_patience{5'000};  // of the server: a pause of ours must not cost a session
+constexpr std::size_t idle_most = 64;          // keys that nobody has, kept for the next time
 
 standing is_held(bool shared) {
   standing out;
@@ -104,7 +105,7 @@ void session_locks::vacate(const known& one) {
   if (found == users_.end()) return;
   auto& there = found->second;
   --(one.shared ? there.readers : there.writers);
-  if (there.readers == 0 && there.writers == 0) users_.erase(found);
+  if (there.readers == 0 && there.writers == 0 && users_.size() > idle_most) users_.erase(found);
 }
 
 void session_locks::answered(const claim_secret& who, const result<bool>& got, completion<standing> done) {
@@ -288,19 +289,20 @@ void session_locks::bury(const claim& who) {
 // The server ends a session that says nothing for longer than any of its leases: not before a holder that is cut off
 // has given up, and not hours later.
 void session_locks::have_patience(milliseconds lease) {
+  if (lease <= patience_.load(std::memory_order_relaxed)) return;
   milliseconds wanted{};
   bool ping = false;
   {
     const std::lock_guard lock(mutex_);
-    if (lease <= patience_) return;
-    wanted = patience_ = std::max(lease, least_patience);
+    if (lease <= patience_.load()) return;
+    patience_ = wanted = std::max(lease, least_patience);
     ping = !std::exchange(pinging_, true);
   }
   send(words_->end_when_silent_for(wanted), inline_work::if_brief,
        [weak = weak_from_this()](const result<const rows*>& got) {
          if (const auto self = weak.lock(); self && !got) {
            const std::lock_guard lock(self->mutex_);
-           self->patience_ = {};
+           self->patience_ = milliseconds{0};
          }
        });
   if (ping) ping_later(wanted / 3);
@@ -313,7 +315,7 @@ void session_locks::ping_later(milliseconds pause) {
     milliseconds next{};
     {
       const std::lock_guard lock(self->mutex_);
-      next = self->patience_ / 3;
+      next = self->patience_.load() / 3;
       if (next == milliseconds{0}) self->pinging_ = false;
     }
     if (next == milliseconds{0}) return;
@@ -362,7 +364,7 @@ void session_locks::session_ended() {
   std::vector<completion<departure>> leavers;
   {
     const std::lock_guard lock(mutex_);
-    patience_ = {};
+    patience_ = milliseconds{0};
     users_.clear();
     for (auto one = claims_.begin(); one != claims_.end();) {
       if (one->second.is == known::state::waiting) {

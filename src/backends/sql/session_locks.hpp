@@ -6,6 +6,7 @@
 
 #include <interlock/backend.hpp>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -78,8 +79,8 @@ class session_locks : public std::enable_shared_from_this<session_locks> {
   std::mutex mutex_;  // everything below
   std::unordered_map<claim_secret, known> claims_;
   std::unordered_map<std::string, users> users_;
-  std::unordered_map<claim_secret, instant> graves_;  // left finally: a late enter has no effect
-  milliseconds patience_{0};                          // of the server with a silent session; 0: for ever
+  std::unordered_map<claim_secret, instant> graves_;     // left finally: a late enter has no effect
+  std::atomic<milliseconds> patience_{milliseconds{0}};  // of the server with a silent session; 0: for ever
   bool pinging_ = false;
   instant expire_at_ = instant::max();
 };
