@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // agent mutex|election ENDPOINT NAME: locks by Go's concurrency package, and says "held REVISION"; releases at a line
-// on its input, and says "released". agent count ENDPOINT NAME FILE N: N times under the mutex, FILE's number + 1.
+// on its input, and says "released". agent count-mutex|count-election ENDPOINT NAME FILE N: N times, while it holds that,
+// FILE's number + 1.
 package main
 
 import (
@@ -23,18 +24,18 @@ func must(err error) {
 	}
 }
 
-func count(session *concurrency.Session, name, file string, times int) {
-	ctx := context.Background()
-	for i := 0; i < times; i++ {
-		mutex := concurrency.NewMutex(session, name)
-		must(mutex.Lock(ctx))
-		text, err := os.ReadFile(file)
-		must(err)
-		number, err := strconv.Atoi(strings.TrimSpace(string(text)))
-		must(err)
-		must(os.WriteFile(file, []byte(strconv.Itoa(number+1)+"\n"), 0o644))
-		must(mutex.Unlock(ctx))
-	}
+func addOne(file string) {
+	text, err := os.ReadFile(file)
+	must(err)
+	number, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	must(err)
+	must(os.WriteFile(file, []byte(strconv.Itoa(number+1)+"\n"), 0o644))
+}
+
+func number(text string) int {
+	out, err := strconv.Atoi(text)
+	must(err)
+	return out
 }
 
 func main() {
@@ -62,9 +63,19 @@ func main() {
 		wait()
 		must(election.Resign(ctx))
 		fmt.Println("released")
-	case "count":
-		times, err := strconv.Atoi(os.Args[5])
-		must(err)
-		count(session, name, os.Args[4], times)
+	case "count-mutex":
+		for left := number(os.Args[5]); left > 0; left-- {
+			mutex := concurrency.NewMutex(session, name)
+			must(mutex.Lock(ctx))
+			addOne(os.Args[4])
+			must(mutex.Unlock(ctx))
+		}
+	case "count-election":
+		for left := number(os.Args[5]); left > 0; left-- {
+			election := concurrency.NewElection(session, name)
+			must(election.Campaign(ctx, "go"))
+			addOne(os.Args[4])
+			must(election.Resign(ctx))
+		}
 	}
 }

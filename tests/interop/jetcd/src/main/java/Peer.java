@@ -11,8 +11,8 @@ import java.nio.file.Path;
 
 /**
  * Peer mutex|election ADDRESS NAME: locks by jetcd, that is by etcd's own lock and election services, and says "held
- * REVISION KEY"; releases at a line on its input, and says "released". Peer count ADDRESS NAME FILE N: N times under the
- * mutex, FILE's number + 1.
+ * REVISION KEY"; releases at a line on its input, and says "released". Peer count-mutex|count-election ADDRESS NAME FILE N:
+ * N times, while it holds that, FILE's number + 1.
  */
 public final class Peer {
   private final Client client;
@@ -55,12 +55,24 @@ public final class Peer {
     say("released");
   }
 
-  private void count(Path file, int times) throws Exception {
+  private static void addOne(Path file) throws Exception {
+    int number = Integer.parseInt(Files.readString(file).trim());
+    Files.writeString(file, (number + 1) + "\n");
+  }
+
+  private void countMutex(Path file, int times) throws Exception {
     for (int i = 0; i < times; i++) {
       var held = client.getLockClient().lock(name, lease).get();
-      int number = Integer.parseInt(Files.readString(file).trim());
-      Files.writeString(file, (number + 1) + "\n");
+      addOne(file);
       client.getLockClient().unlock(held.getKey()).get();
+    }
+  }
+
+  private void countElection(Path file, int times) throws Exception {
+    for (int i = 0; i < times; i++) {
+      var held = client.getElectionClient().campaign(name, lease, bytes("jetcd")).get();
+      addOne(file);
+      client.getElectionClient().resign(held.getLeader()).get();
     }
   }
 
@@ -70,7 +82,8 @@ public final class Peer {
       switch (words[0]) {
         case "mutex" -> peer.mutex();
         case "election" -> peer.election();
-        case "count" -> peer.count(Path.of(words[3]), Integer.parseInt(words[4]));
+        case "count-mutex" -> peer.countMutex(Path.of(words[3]), Integer.parseInt(words[4]));
+        case "count-election" -> peer.countElection(Path.of(words[3]), Integer.parseInt(words[4]));
         default -> throw new IllegalArgumentException(words[0]);
       }
       client.getLeaseClient().revoke(peer.lease).get();
