@@ -30,14 +30,14 @@ std::string why_no_mariadb() {
 }
 
 mariadb_server::mariadb_server(const std::string& folder) : folder_(folder), port_(listener().port()) {
-  const auto data = "--datadir=" + folder_.file("data");
-  const pid_t maker = start_program({"mariadb-install-db", "--no-defaults", who_runs_it(), data,
+  const auto data = "--datadir=" + folder_.file("data"), temporary = "--tmpdir=" + folder_.file(".");
+  const pid_t maker = start_program({"mariadb-install-db", "--no-defaults", who_runs_it(), data, temporary,
                                      "--auth-root-authentication-method=normal", "--skip-test-db"},
                                     folder_.file("making"));
   int status = 0;
   ::waitpid(maker, &status, 0);
   if (status != 0) throw std::runtime_error("mariadb-install-db failed");
-  process_ = start_program({program, "--no-defaults", who_runs_it(), data, "--socket=" + folder_.file("s"),
+  process_ = start_program({program, "--no-defaults", who_runs_it(), data, temporary, "--socket=" + folder_.file("s"),
                             "--pid-file=" + folder_.file("pid"), "--bind-address=127.0.0.1",
                             "--port=" + std::to_string(port_), "--skip-log-bin", "--skip-name-resolve"},
                            folder_.file("log"));

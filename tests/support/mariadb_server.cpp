@@ -46,7 +46,8 @@ mariadb_server::mariadb_server(mariadb_options options)
 void mariadb_server::make_data() {
   const auto build = fs::last_write_time(program()).time_since_epoch().count();
   have_data("mariadb-" + std::to_string(build), options_.folder, [&] {
-    run("mariadb-install-db --no-defaults " + who_runs_it() + " --datadir='" + options_.folder +
+    run("mariadb-install-db --no-defaults " + who_runs_it() + " --datadir='" + options_.folder + "' --tmpdir='" +
+            process_.folder().string() +
             "' --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve "
             "--innodb-log-file-size=8M --innodb-flush-method=nosync",
         process_.folder() / "making");
