@@ -49,8 +49,11 @@ void zookeeper_pair(const settings& with, report& out) {
   const interlock::client locks(server.url());
   warm(locks, warm_for);
   raw_zookeeper raw(server.port(), "/floor");
+  auto longer =
+      with;  // a virtual machine takes its time to become even: of five rounds the median still moves by a tenth
+  longer.rounds = std::max(with.rounds, 9);
   out.add(compare(
-              with, [&] { return typical(with.seconds, [&] { raw.pair(); }); },
+              longer, [&] { return typical(with.seconds, [&] { raw.pair(); }); },
               [&] { return typical(with.seconds, [&] { locks.acquire("orders/42").release().value(); }); })
               .against(1.15, {.name = "zookeeper-pair",
                               .what = "acquire + release, p50, against create and list in one write, then delete",
