@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "core/hex.hpp"
 #include "core/random.hpp"
 #include "core/sha256.hpp"
 
@@ -31,14 +32,8 @@ int digit(char c) noexcept {
 claim_id public_id(const claim_secret& secret) noexcept { return claim_id(half_hash(secret.bytes())); }
 
 std::string to_string(const claim_id& id) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out;
-  out.reserve(32);
-  for (const auto byte : id.bytes_) {
-    out += digits[std::to_integer<unsigned>(byte) >> 4];
-    out += digits[std::to_integer<unsigned>(byte) & 15];
-  }
-  return out;
+  const auto digits = core::hex_of(id.bytes_);
+  return {digits.data(), digits.size()};
 }
 
 std::optional<claim_id> claim_id::parse(std::string_view text) noexcept {
