@@ -16,11 +16,12 @@
 
 namespace interlock::inline v1::mysql_store {
 
-/// Names under which statements are asked for. Of `text` it is the one parameter.
-inline constexpr const char* tidy_statement = "tidy";
-inline constexpr const char* text_statement = "text";
-inline constexpr const char* lock_statement = "lock";
-inline constexpr const char* unlock_statement = "unlock";
+/// Names under which statements are asked for. Of `text` it is the one parameter. Told apart by their addresses, so
+/// they are arrays: of a pointer's text every source may have a copy of its own.
+inline constexpr char tidy_statement[] = "tidy";
+inline constexpr char text_statement[] = "text";
+inline constexpr char lock_statement[] = "lock";
+inline constexpr char unlock_statement[] = "unlock";
 
 /// Prepared statements, with one result and text parameters alone; not that of questions.
 struct prepared {
