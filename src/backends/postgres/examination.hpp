@@ -2,17 +2,15 @@
 #pragma once
 
 #include "backends/postgres/objects.hpp"
-#include "backends/sql/errand.hpp"
-
-#include <interlock/backend.hpp>
+#include "backends/sql/examination.hpp"
 
 #include <memory>
 
 namespace interlock::inline v1::postgres_store {
 
 /// How the server is set up, good or bad, and what to change.
-std::shared_ptr<sql::errand> examination_errand(const object_names& names, completion<std::vector<store_check>> done);
+std::shared_ptr<sql::errand> examination_errand(const object_names& names, completion<sql::checks> done);
 /// The same where locks are those of sessions.
-std::shared_ptr<sql::errand> session_examination_errand(completion<std::vector<store_check>> done);
+std::shared_ptr<sql::errand> session_examination_errand(completion<sql::checks> done);
 
 }  // namespace interlock::inline v1::postgres_store
