@@ -39,6 +39,12 @@ std::string text_of(const std::filesystem::path& file) {
 
 }  // namespace
 
+void copy_certificate(const certificate& from, const certificate& to) {
+  constexpr auto over = std::filesystem::copy_options::overwrite_existing;
+  std::filesystem::copy_file(from.file, to.file, over);
+  std::filesystem::copy_file(from.key, to.key, over);
+}
+
 certificates::certificates() : folder_("certificates") {
   const auto& folder = folder_.path();
   std::ofstream(folder / "make.sh") << script;

@@ -14,6 +14,9 @@ struct certificate {
   std::filesystem::path key{};
 };
 
+/// Its file and its key, over those of another.
+void copy_certificate(const certificate& from, const certificate& to);
+
 /// Certificates for TLS between tests and servers, good ones and bad ones. Good for servers and clients alike.
 class certificates {
  public:

@@ -22,6 +22,7 @@ struct postgres_under_test {
   static constexpr auto name = "postgres";
   static constexpr auto schema_verb = "interlock schema postgres";
   static server durable() { return server({.durable = true}); }
+  static server with_tls(const certificate& shown) { return server({.shown = &shown}); }
   static server quick_to_see_deadlocks() { return server({.settings = {"deadlock_timeout=5ms"}}); }
   static peek beside(const server& of) { return peek(of.conninfo()); }
   static void end_sessions(const server& of) {
@@ -30,6 +31,9 @@ struct postgres_under_test {
   static constexpr auto drop_tables = "set client_min_messages = error; drop schema interlock cascade";
   static constexpr auto forget_names =
       "update interlock.il_name set used = used - interval '2 days'; select interlock.il_tidy()";
+  static constexpr auto let_all_end = "update interlock.il_claim set ends = ends - interval '2 days'; "
+                                      "update interlock.il_name set used = used - interval '2 days'";
+  static constexpr auto client_program = "psql -q -v ON_ERROR_STOP=1 -h 127.0.0.1 -U postgres -p ";
   static constexpr auto begin = "begin; ";
   static constexpr auto make_rival = "select 1";
   static constexpr auto rival =
@@ -53,12 +57,16 @@ struct mariadb_under_test {
   static constexpr auto name = "mariadb";
   static constexpr auto schema_verb = "interlock schema mysql";
   static server durable() { return server({.durable = true}); }
+  static server with_tls(const certificate& shown) { return server({.shown = &shown}); }
   static server quick_to_see_deadlocks() { return server(); }
   static peek beside(const server& of) { return peek(of.socket()); }
   static void end_sessions(const server& of) { of.end_sessions(); }
   static constexpr auto drop_tables = "drop database interlock";
   static constexpr auto forget_names =
       "update interlock.il_name set used = used - 2 * 86400000000; call interlock.il_tidy()";
+  static constexpr auto let_all_end = "update interlock.il_claim set ends = ends - 2 * 86400000000; "
+                                      "update interlock.il_name set used = used - 2 * 86400000000";
+  static constexpr auto client_program = "mariadb --no-defaults -h 127.0.0.1 -u root -P ";
   static constexpr auto begin = "start transaction; ";
   /// Whose transaction has changed more is dearer to the server: it rolls us back.
   static constexpr auto make_rival = "create table interlock.bulk(x int) engine = InnoDB; "

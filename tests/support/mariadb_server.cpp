@@ -73,6 +73,10 @@ void mariadb_server::start() {
     words.emplace_back("--innodb-flush-log-at-trx-commit=1");
   else
     words.insert(words.end(), {"--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync"});
+  if (options_.shown != nullptr) {
+    copy_certificate(*options_.shown, shown());
+    words.insert(words.end(), {"--ssl-cert=" + shown().file.string(), "--ssl-key=" + shown().key.string()});
+  }
   words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
   words.insert(words.begin(), options_.environment.begin(), options_.environment.end());
   process_.start(std::move(words));
@@ -95,6 +99,20 @@ std::string mariadb_server::unix_url(const std::string& query) const {
 mariadb_rows mariadb_server::command(const std::string& text) const { return mariadb_peek(socket()).command(text); }
 
 std::string mariadb_server::value(const std::string& text) const { return mariadb_peek(socket()).value(text); }
+
+certificate mariadb_server::shown() const {
+  return {.file = process_.folder() / "shown.pem", .key = process_.folder() / "shown.key"};
+}
+
+void mariadb_server::show(const certificate& what) const {
+  copy_certificate(what, shown());
+  command("flush ssl");
+}
+
+void mariadb_server::follow(const mariadb_server& primary) const {
+  command("change master to master_host = '127.0.0.1', master_port = " + std::to_string(primary.port()) +
+          ", master_user = 'root', master_use_gtid = no; start slave");
+}
 
 void mariadb_server::end_sessions() const {
   mariadb_peek sql(socket());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/certificates.hpp"
 #include "support/reserved_port.hpp"
 #include "support/server_process.hpp"
 #include "support/temporary_folder.hpp"
@@ -16,6 +17,7 @@ struct mariadb_options {
   std::vector<std::string> arguments{};    ///< "--read-only"
   std::string folder{};                    ///< for the data, instead of one of its own, in memory
   std::vector<std::string> environment{};  ///< "NAME=value"
+  const certificate* shown = nullptr;      ///< it speaks TLS, too
 };
 
 /// Rows of text; NULL is empty.
@@ -38,8 +40,13 @@ class mariadb_server {
   mariadb_rows command(const std::string& text) const;
   /// One value.
   std::string value(const std::string& text) const;
+  /// Repeats what another one has written since it was made, and what it writes from now on.
+  void follow(const mariadb_server& primary) const;
   /// Ends the sessions of interlock, as an administrator would.
   void end_sessions() const;
+
+  /// From now on another certificate, where it speaks TLS.
+  void show(const certificate& what) const;
 
   void stop() { process_.stop(); }
   void kill() { process_.kill(); }
@@ -51,6 +58,7 @@ class mariadb_server {
  private:
   void start();
   void make_data();
+  [[nodiscard]] certificate shown() const;
 
   temporary_folder data_;
   mariadb_options options_;

@@ -42,6 +42,15 @@ fs::path programs() {
 
 bool as_root() { return geteuid() == 0; }
 
+// To whom the server runs as.
+void give_away(const fs::path& what) {
+  if (!as_root()) return;
+  const auto* const who = getpwnam(account);
+  if (who == nullptr) throw std::runtime_error("there is no user postgres");
+  if (chown(what.c_str(), who->pw_uid, who->pw_gid) != 0)
+    throw std::system_error(errno, std::generic_category(), "chown " + what.string());
+}
+
 std::vector<std::string> as_account(std::vector<std::string> words) {
   if (!as_root()) return words;
   std::vector<std::string> out{"--reuid", account, "--regid", account, "--clear-groups", "--pdeathsig", "KILL"};
@@ -71,13 +80,7 @@ void postgres_server::make_data() {
   const auto data = folder / "data";
   fs::create_directory(data);
   fs::permissions(data, fs::perms::owner_all);
-  if (as_root()) {
-    const auto* const who = getpwnam(account);
-    if (who == nullptr) throw std::runtime_error("there is no user postgres");
-    for (const auto& one : {folder, data})
-      if (chown(one.c_str(), who->pw_uid, who->pw_gid) != 0)
-        throw std::system_error(errno, std::generic_category(), "chown " + one.string());
-  }
+  for (const auto& one : {folder, data}) give_away(one);
   const auto program = as_root() ? "cd / && setpriv" : "env";
   if (!options_.copy_of.empty()) {
     run(program,
@@ -111,6 +114,11 @@ void postgres_server::start() {
                                  "dynamic_shared_memory_type=mmap",  // in the data's folder, which goes with the test
                                  "-c",
                                  options_.durable ? "fsync=on" : "fsync=off"};
+  if (options_.shown != nullptr) {
+    copy_shown(*options_.shown);
+    words.insert(words.end(), {"-c", "ssl=on", "-c", "ssl_cert_file=" + shown().file.string(), "-c",
+                               "ssl_key_file=" + shown().key.string()});
+  }
   for (const auto& one : options_.settings) {
     words.emplace_back("-c");
     words.push_back(one);
@@ -119,6 +127,26 @@ void postgres_server::start() {
   if (as_root()) words.insert(words.begin(), "env");
   process_.start(as_account(std::move(words)));
   await_ready();
+}
+
+certificate postgres_server::shown() const {
+  return {.file = process_.folder() / "shown.pem", .key = process_.folder() / "shown.key"};
+}
+
+void postgres_server::copy_shown(const certificate& what) const {
+  copy_certificate(what, shown());
+  for (const auto& one : {shown().file, shown().key}) {
+    fs::permissions(one, fs::perms::owner_read | fs::perms::owner_write);
+    give_away(one);
+  }
+}
+
+void postgres_server::show(const certificate& what) const {
+  copy_shown(what);
+  const auto loaded = [&] { return value("select pg_conf_load_time()"); };
+  const auto before = loaded();
+  command("select pg_reload_conf()");
+  while (loaded() == before) std::this_thread::sleep_for(5ms);
 }
 
 void postgres_server::await_ready() {

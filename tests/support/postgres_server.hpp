@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/certificates.hpp"
 #include "support/reserved_port.hpp"
 #include "support/server_process.hpp"
 
@@ -16,6 +17,7 @@ struct postgres_options {
   std::vector<std::string> settings{};     ///< "wal_level=minimal"
   std::string copy_of{};                   ///< a running server's URL for libpq: this one is its standby
   std::vector<std::string> environment{};  ///< "NAME=value"
+  const certificate* shown = nullptr;      ///< it speaks TLS, too
 };
 
 /// Rows of text; NULL is empty.
@@ -43,6 +45,9 @@ class postgres_server {
   /// One value.
   std::string value(const std::string& text) const;
 
+  /// From now on another certificate, where it speaks TLS.
+  void show(const certificate& what) const;
+
   void stop() { process_.stop(); }
   void kill();
   /// The server and all its sessions.
@@ -55,6 +60,8 @@ class postgres_server {
   void start();
   void make_data();
   void await_ready();
+  [[nodiscard]] certificate shown() const;
+  void copy_shown(const certificate& what) const;
   [[nodiscard]] std::vector<pid_t> sessions() const;
 
   postgres_options options_;

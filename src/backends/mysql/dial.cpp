@@ -122,7 +122,7 @@ result<sql::dialler::made> mysql_dial::dial_one(const std::pair<std::string, std
   if (!begun) return begun.error();
   auto* const with = begun->get();
   talk to(with, boot_clock::now() + settings_.connect_timeout, cancelled);
-  if (auto up = to.connect(settings_, host); !up) return up.error();
+  if (auto up = reach(to, with, settings_, host); !up) return up.error();
   if (auto set = set_up(to, with, settings_.timeout, silence); !set) return set.error();
   const auto before = facts();
   auto found = introduce(to, with, before);

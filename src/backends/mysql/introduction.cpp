@@ -65,6 +65,15 @@ result<my_handle> begin(const mysql_settings& settings, bool by_tcp) {
   return out;
 }
 
+// The library goes on in the clear with a server that has no TLS, unless certificates are to be verified.
+result<void> reach(talk& to, MYSQL* with, const mysql_settings& settings,
+                   const std::pair<std::string, std::uint16_t>& host) {
+  if (auto up = to.connect(settings, host); !up) return up;
+  if (settings.tls != mysql_settings::encryption::none && mysql_get_ssl_cipher(with) == nullptr)
+    return failure(errc::unavailable, "the server does not encrypt, and sslmode asks for it");
+  return {};
+}
+
 result<void> set_up(talk& to, MYSQL* with, milliseconds timeout, std::chrono::seconds silence) {
   keep_alive(mysql_get_socket(with), timeout);
   const auto wait = std::to_string(std::max<std::int64_t>(1, timeout.count() / 4000));

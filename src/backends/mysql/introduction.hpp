@@ -9,6 +9,10 @@ namespace interlock::inline v1::mysql_store {
 /// A connection to be made.
 result<my_handle> begin(const mysql_settings& settings, bool by_tcp);
 
+/// Connects, and says nothing more to a server that does not encrypt as the settings want it.
+result<void> reach(talk& to, MYSQL* with, const mysql_settings& settings,
+                   const std::pair<std::string, std::uint16_t>& host);
+
 /// Whatever the settings of the server and the user are, those of this session.
 result<void> set_up(talk& to, MYSQL* with, milliseconds timeout, std::chrono::seconds silence);
 

@@ -54,6 +54,8 @@ result<void> read_tls(const store_url& url, mysql_settings& out) {
     out.tls = encryption::unverified;
   else if (!mode.empty() && mode != "disable")
     return bad("sslmode=" + mode + " is none of disable, require and verify-full");
+  else if (!out.certificate.empty() || !out.key.empty())
+    return bad("sslcert and sslkey are for TLS: say sslmode=verify-full as well");
   return {};
 }
 
