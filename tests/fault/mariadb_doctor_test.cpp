@@ -27,7 +27,7 @@ TEST(mariadb_doctor, finds_a_good_server_good) {
   const auto held = locks.acquire("a");
   EXPECT_THAT(diagnosis(locks, "server"), StartsWith("ok: MariaDB 1"));
   for (const auto* check :
-       {"durability", "replication", "isolation", "clock", "encryption", "connections", "tables", "schema"})
+       {"durability", "replication", "isolation", "clock", "pooler", "encryption", "connections", "tables", "schema"})
     EXPECT_THAT(diagnosis(locks, check), StartsWith("ok: ")) << check;
   EXPECT_EQ(diagnosis(locks, "binary log"), "no such check");
 }
@@ -54,8 +54,7 @@ TEST(mariadb_doctor, tells_replicas_that_are_waited_for_from_others) {
   EXPECT_THAT(diagnosis(primary.url(), "binary log"), StartsWith("fail: binlog_format is STATEMENT"));
   primary.command("set global binlog_format = 'ROW'");
   const mariadb_server replica({.arguments = {"--server-id=2"}});
-  replica.command("change master to master_host = '127.0.0.1', master_port = " + std::to_string(primary.port()) +
-                  ", master_user = 'root', master_use_gtid = no; start slave");
+  replica.follow(primary);
   ASSERT_TRUE(eventually(
       [&] {
         return primary.value("select variable_value from information_schema.global_status where variable_name = "
@@ -73,6 +72,24 @@ TEST(mariadb_doctor, tells_replicas_that_are_waited_for_from_others) {
       },
       20s));
   EXPECT_THAT(diagnosis(primary.url(), "replication"), StartsWith("ok: 1 replicas, commits wait"));
+}
+
+// A primary cannot tell what its replicas' clocks show.
+TEST(mariadb_doctor, asks_every_host_of_the_url_what_its_clock_shows) {
+  const mariadb_server primary;
+  moved_clock clock;
+  mariadb_server replica({.arguments = {"--read-only"}, .environment = clock.environment()});
+  const auto place = [](const mariadb_server& of) { return "127.0.0.1:" + std::to_string(of.port()); };
+  const client locks("mysql://root@" + place(replica) + "," + place(primary) + "/interlock");
+  EXPECT_THAT(diagnosis(locks, "replica clocks"), StartsWith("ok: "));
+  clock.move(-1h);
+  EXPECT_THAT(diagnosis(locks, "replica clocks"), StartsWith("ok: ")) << "behind, it makes waiters wait";
+  clock.move(1h);
+  EXPECT_THAT(diagnosis(locks, "replica clocks"), StartsWith("warn: " + place(replica) + " is 3"));
+  EXPECT_THAT(diagnosis(locks, "clock"), StartsWith("ok: ")) << "that of the primary";
+  replica.kill();
+  EXPECT_THAT(diagnosis(locks, "replica clocks"), StartsWith("warn: " + place(replica) + " could not be asked"));
+  EXPECT_EQ(diagnosis(primary.url(), "replica clocks"), "no such check");
 }
 
 // Without a provider it replicates nothing, but it is set up to: that is what we go by.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #ifdef INTERLOCK_WITH_MYSQL
 
+#include "support/doctor.hpp"
 #include "support/eventually.hpp"
+#include "support/mariadb_pooler.hpp"
 #include "support/mariadb_server.hpp"
 #include "support/tcp_proxy.hpp"
 
 #include <interlock/client.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,10 +21,15 @@ namespace interlock {
 namespace {
 
 using namespace std::chrono_literals;
+using test_support::diagnosis;
 using test_support::eventually;
 using test_support::mariadb_peek;
+using test_support::mariadb_pooler;
 using test_support::mariadb_server;
 using test_support::tcp_proxy;
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr auto sessions = "mode=session";
 
@@ -84,6 +92,73 @@ TEST(mariadb_session, a_killed_session_is_a_loss_at_once) {
   server().end_sessions();
   EXPECT_TRUE(eventually([&] { return held.state() == lock_state::lost; }, 3s));
   EXPECT_TRUE(eventually([&] { return locks.try_acquire("killed").has_value(); }, 10s));
+}
+
+TEST(mariadb_session, a_restart_of_the_server_is_a_loss_too) {
+  mariadb_server own;
+  const client locks(own.url(sessions));
+  const auto held = locks.acquire("a", lease_of(60s));
+  own.restart();
+  EXPECT_TRUE(eventually([&] { return held.lost().stop_requested(); }, 10s));
+  EXPECT_TRUE(eventually([&] { return locks.try_acquire("a").has_value(); }, 10s));
+}
+
+TEST(mariadb_session, a_server_that_may_be_a_replica_is_refused) {
+  const mariadb_server replica({.arguments = {"--read-only"}});
+  const auto refused = client::connect(replica.url(sessions));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), errc::unavailable);
+  EXPECT_THAT(refused.error().message(), HasSubstr("read-only"));
+}
+
+TEST(mariadb_session, a_pooler_is_refused) {
+  using lends = mariadb_pooler::lends;
+  for (const auto what : {lends::every_other_query, lends::everything}) {
+    const mariadb_pooler pooler(server(), what);
+    const auto refused = client::connect(pooler.url(sessions));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), errc::unsupported) << refused.error().message();
+    EXPECT_THAT(refused.error().message(), HasSubstr("pooler"));
+  }
+}
+
+// Each answer bears the number of the connection that gave it.
+TEST(mariadb_session, a_pooler_that_behaves_at_first_is_found_out_and_holders_are_told) {
+  using lends = mariadb_pooler::lends;
+  mariadb_pooler pooler(server(), lends::nothing);
+  const client locks(pooler.url(sessions));
+  const auto held = locks.acquire("pooled", lease_of(2s));
+  EXPECT_FALSE(client(server().url(sessions)).try_acquire("pooled"));
+  pooler.lend(lends::every_query);
+  EXPECT_TRUE(eventually([&] { return held.lost().stop_requested(); }, 5s)) << "its renewal was answered elsewhere";
+  pooler.lend(lends::nothing);
+  ASSERT_TRUE(eventually(
+      [&] {
+        auto again = locks.try_acquire("pooled");
+        return again && again->release();
+      },
+      10s));
+  pooler.lend(lends::everything);
+  const auto reply = locks.attempt("pooled", {.wait = 0ms});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().kind(), errc::unsupported) << reply.error().message();
+  EXPECT_THAT(reply.error().message(), HasSubstr("pooler"));
+}
+
+TEST(mariadb_tables, do_without_a_session_of_their_own_and_doctor_says_what_is_in_between) {
+  const mariadb_pooler pooler(server(), mariadb_pooler::lends::everything);
+  const client locks(pooler.url()), other(server().url());
+  const auto held = locks.acquire("pooled/table");
+  EXPECT_FALSE(other.try_acquire("pooled/table"));
+  EXPECT_THAT(diagnosis(locks, "pooler"), StartsWith("warn: one in between"));
+  EXPECT_THAT(diagnosis(other, "pooler"), StartsWith("ok: "));
+}
+
+TEST(mariadb_session, doctor_says_what_such_locks_are_worth) {
+  const client locks(server().url(sessions));
+  EXPECT_THAT(diagnosis(locks, "sessions"), StartsWith("warn: "));
+  EXPECT_THAT(diagnosis(locks, "server"), StartsWith("ok: MariaDB 1"));
+  for (const auto* check : {"pooler", "connections"}) EXPECT_THAT(diagnosis(locks, check), StartsWith("ok: ")) << check;
 }
 
 // The server ends a silent session, although no packet says that it is dead.

@@ -27,7 +27,8 @@ TEST(postgres_doctor, finds_a_good_server_good) {
   const client locks(server.unix_url());
   const auto held = locks.acquire("a");
   EXPECT_THAT(diagnosis(locks, "server"), StartsWith("ok: PostgreSQL 1"));
-  for (const auto* check : {"durability", "standbys", "isolation", "clock", "encryption", "connections", "tables"})
+  for (const auto* check :
+       {"durability", "standbys", "isolation", "clock", "pooler", "encryption", "connections", "tables"})
     EXPECT_THAT(diagnosis(locks, check), StartsWith("ok: ")) << check;
   EXPECT_EQ(diagnosis(locks, "standby clocks"), "no such check");
 }
@@ -76,6 +77,9 @@ TEST(postgres_doctor, is_told_of_a_pooler_where_others_would_be_too) {
     EXPECT_EQ(refused.error().kind(), errc::unsupported);
     EXPECT_THAT(refused.error().message(), HasSubstr("pooler"));
   }
+  const pgbouncer by_session(server, "session");
+  for (const auto* mode : {"pooler=session", "pooler=session&mode=session"})
+    EXPECT_THAT(diagnosis(by_session.url(mode), "pooler"), StartsWith("ok: one in between"));
 }
 
 }  // namespace

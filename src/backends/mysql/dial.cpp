@@ -3,6 +3,7 @@
 
 #include "backends/mysql/asker.hpp"
 #include "backends/mysql/introduction.hpp"
+#include "backends/mysql/replica_clocks.hpp"
 #include "backends/mysql/server_error.hpp"
 
 #include <chrono>
@@ -16,9 +17,10 @@ namespace {
 constexpr std::chrono::seconds silence{3'600};  // tidying is heard more often; whoever died is not kept for ever
 
 // What the connection that broke was sent last may still lie in the server's buffer, to be carried out behind what we
-// send from now on. A server that was restarted has given its number to somebody else, who comes from elsewhere.
+// send from now on. A server that was restarted has given its number to somebody else, who comes from elsewhere. A
+// pooler's connections serve others by now.
 void end_forerunner(talk& to, const server_facts& before) {
-  if (before.connection == 0 || before.by_socket) return;
+  if (before.connection == 0 || before.by_socket || before.pooled) return;
   const auto number = std::to_string(before.connection);
   const auto still = to.say("select 1 from information_schema.processlist where id = " + number +
                             " and host = " + literal(before.seen_from));
@@ -82,12 +84,25 @@ server_facts mysql_dial::facts() const {
   return facts_;
 }
 
+void mysql_dial::examine_hosts(reactor& loop, sql::checks so_far, completion<sql::checks> done) {
+  if (settings_.hosts.size() < 2) return done(std::move(so_far));
+  const std::lock_guard lock(mutex_);
+  examining_.start(
+      "interlock-doctor", loop,
+      [settings = settings_, primary = facts_.host](const std::atomic<bool>& cancelled) {
+        return check_replica_clocks(settings, primary, cancelled);
+      },
+      [so_far = std::move(so_far), done = std::move(done)](store_check found) mutable {
+        so_far.push_back(std::move(found));
+        done(std::move(so_far));
+      });
+}
+
 // The server is asked twice who we are: a pooler would not give us the same session for both.
 result<sql::dialler::made> mysql_dial::session_made(talk& to, my_handle begun, server_facts found) {
-  auto* const with = begun.get();
   const auto again = to.say("select connection_id()");
   if (!again) return again.error();
-  if (again->at(0).at(0) != std::to_string(found.connection) || mysql_thread_id(with) != found.connection)
+  if (found.pooled || again->at(0).at(0) != std::to_string(found.connection))
     return failure(errc::unsupported, "there is a pooler in between, and locks of a session need the server itself");
   std::vector<prepared> all;
   for (const auto& [name, text] :
@@ -127,6 +142,7 @@ result<sql::dialler::made> mysql_dial::dial_one(const std::pair<std::string, std
   const auto before = facts();
   auto found = introduce(to, with, before);
   if (!found) return found.error();
+  if (!host.first.empty()) found->host = host_and_port(host);
   if (found->galera)
     return failure(
         errc::unsupported,

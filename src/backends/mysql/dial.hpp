@@ -3,7 +3,9 @@
 
 #include "backends/mysql/handle.hpp"
 #include "backends/mysql/settings.hpp"
+#include "backends/sql/examination.hpp"
 #include "backends/sql/way.hpp"
+#include "net/away.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -21,12 +23,14 @@ struct server_facts {
   std::string run{};          ///< changes with every restart and with the host
   std::int64_t started = 0;   ///< by its clock, in seconds
   std::uint64_t connection = 0;
+  std::string host{};       ///< of the URL's, db.example:3306; none: a unix socket
   std::string seen_from{};  ///< our end of it, as the server sees it: 10.0.0.7:43210
   std::string flush_log{}, log_bin{}, sync_binlog{};
   std::int64_t replicas = 0;
   bool waits_for_replicas = false, is_replica = false, read_only = false, galera = false;
   std::string cipher{};  ///< empty: nothing is encrypted
   bool by_socket = false;
+  bool pooled = false;  ///< whoever greeted us is not who answers
 };
 
 /// Not strict: why. Empty: nothing against it.
@@ -43,6 +47,8 @@ class mysql_dial final : public sql::dialler {
   /// From now on a server that promises less is not connected to.
   void insist_on_strict() noexcept { strict_.store(true); }
   [[nodiscard]] server_facts facts() const;
+  /// What can be said only of all hosts of the URL together, behind what was found so far.
+  void examine_hosts(reactor& loop, sql::checks so_far, completion<sql::checks> done);
   /// The number of the present session.
   [[nodiscard]] std::uint64_t connection() const noexcept { return connection_.load(); }
 
@@ -57,6 +63,7 @@ class mysql_dial final : public sql::dialler {
 
   mutable std::mutex mutex_;
   server_facts facts_;  // of the last session
+  net::away<store_check> examining_;
 };
 
 }  // namespace interlock::inline v1::mysql_store

@@ -49,8 +49,16 @@ store_check check_schema(const findings& seen) {
           "drop the tables and let them be made again"};
 }
 
+// Tables do without a session of our own; what they cannot do is to end the session of a connection that broke.
+store_check check_pooler(const server_facts& found) {
+  if (!found.pooled) return {verdict::ok, "pooler", "none in between", {}};
+  return {verdict::warn, "pooler", "one in between: what was sent on a connection that broke may be carried out late",
+          "connect to the server itself"};
+}
+
 // Of every connection, whatever locks are.
 void check_connection(const server_facts& found, const findings& seen, checks& out) {
+  out.push_back(check_pooler(found));
   out.push_back(sql::check_way(found.by_socket, !found.cipher.empty()));
   out.push_back(sql::check_room(static_cast<long>(seen.number(1))));
 }

@@ -118,10 +118,11 @@ result<server_facts> introduce(talk& to, MYSQL* with, const server_facts& before
   const char* const cipher = mysql_get_ssl_cipher(with);
   out.cipher = cipher == nullptr ? "" : cipher;
   out.by_socket = with->unix_socket != nullptr;
+  out.pooled = mysql_thread_id(with) != (out.connection & 0xffff'ffffU);  // a greeting has no room for more
   // The start is known to the second; connections are counted from each start.
   const auto place = has["hostname"] + ' ' + has["port"] + ' ' + has["server_uuid"] + has["server_uid"] + ' ';
   const bool same = before.run.starts_with(place) && std::abs(before.started - out.started) <= 1 &&
-                    before.connection < out.connection;
+                    (out.pooled || before.connection < out.connection);
   out.run = same ? before.run : place + std::to_string(out.started) + ' ' + std::to_string(out.connection);
   if (out.version < (out.maria ? oldest_maria : oldest_mysql))
     return failure(errc::unsupported,

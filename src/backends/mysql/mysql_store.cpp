@@ -52,13 +52,16 @@ std::shared_ptr<sql::errand> survey_errand(const sql::object_names& names, const
   return out;
 }
 
-sql::table_statements words_for(const sql::object_names& names, const std::shared_ptr<mysql_dial>& by) {
+sql::table_statements words_for(const sql::object_names& names, const std::shared_ptr<mysql_dial>& by, reactor& loop) {
   sql::table_statements out{.tidy = tidy_statement};
   out.survey = [names](const survey_query& what, completion<survey_page> done) {
     return survey_errand(names, what, std::move(done));
   };
-  out.examine = [names, by](completion<std::vector<store_check>> done) {
-    return examination_errand(names, by->facts(), std::move(done));
+  out.examine = [names, by, &loop](completion<sql::checks> done) {
+    return examination_errand(names, by->facts(), [by, &loop, done = std::move(done)](result<sql::checks> got) mutable {
+      if (!got) return done(got.error());
+      by->examine_hosts(loop, std::move(*got), std::move(done));
+    });
   };
   out.still_waiting = [names](std::span<const sql::waiting_room::seat> whom) {
     return still_waiting_text(names, whom);
@@ -88,8 +91,8 @@ result<std::unique_ptr<backend>> open_mysql(const backend_environment& environme
   }
   auto traits = traits_of_mysql(by->facts());
   if (traits.guarantee == guarantee::strict) by->insist_on_strict();
-  return std::unique_ptr<backend>(std::make_unique<sql::table_store>(std::move(to), words_for(settings->names, by),
-                                                                     std::move(traits), environment));
+  return std::unique_ptr<backend>(std::make_unique<sql::table_store>(
+      std::move(to), words_for(settings->names, by, environment.loop), std::move(traits), environment));
 }
 
 }  // namespace interlock::inline v1::mysql_store

@@ -104,7 +104,7 @@ std::shared_ptr<sql::errand> advisory_words::show(const std::string& name, const
 }
 
 std::shared_ptr<sql::errand> advisory_words::examine(completion<std::vector<store_check>> done) const {
-  return session_examination_errand(std::move(done));
+  return session_examination_errand(dial_->facts(), std::move(done));
 }
 
 }  // namespace interlock::inline v1::postgres_store

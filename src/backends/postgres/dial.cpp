@@ -79,9 +79,9 @@ result<server_facts> introduce(talk& to, const postgres_settings& settings) {
 }
 
 // What the connection that broke was sent last may still lie in its process's buffer, to be carried out behind what we
-// send from now on. Who may not end it relies on what the tables remember.
+// send from now on. Who may not end it relies on what the tables remember. A pooler's sessions serve others by now.
 void end_forerunner(talk& to, const server_facts& before, const server_facts& now) {
-  if (before.pid == 0 || before.run != now.run) return;
+  if (before.pid == 0 || before.pooled || before.run != now.run) return;
   static_cast<void>(to.ask("select pg_terminate_backend(pid, 1000) from pg_stat_activity where pid = $1::integer and "
                            "backend_start::text = $2",
                            {std::to_string(before.pid), before.pid_since}));
@@ -178,8 +178,8 @@ result<sql::dialler::made> postgres_dial::dial(const std::atomic<bool>& cancelle
   if (auto up = to.connect(); !up) return up.error();
   auto found = introduce(to, settings_);
   if (!found) return found.error();
-  // Poolers make these numbers up for their clients.
-  if (PQbackendPID(begun->get()) != found->pid && !settings_.sticky_pooler)
+  found->pooled = PQbackendPID(begun->get()) != found->pid;  // poolers make these numbers up for their clients
+  if (found->pooled && !settings_.sticky_pooler)
     return failure(
         errc::unsupported,
         "there is a pooler in between: connect to the server itself, or, if the pooler leaves each client its "

@@ -21,6 +21,7 @@ struct server_facts {
   std::string pid_since{};
   std::string fsync{}, synchronous_commit{}, standby_names{};
   std::int64_t standbys = 0;
+  bool pooled = false;  ///< whoever greeted us is not who answers
 };
 
 /// Not strict: why. Empty: nothing against it.

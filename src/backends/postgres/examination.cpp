@@ -55,39 +55,48 @@ store_check check_isolation(const findings& found) {
           good ? "" : "something in between sets another one: connect to the server itself"};
 }
 
-// Of every connection, whatever locks are.
-void check_connection(const findings& found, checks& out) {
+// Of every connection, whatever locks are. A pooler is refused, unless the URL says that this one may be there.
+void check_connection(const server_facts& at, const findings& found, checks& out) {
+  out.push_back(
+      {verdict::ok,
+       "pooler",
+       at.pooled ? "one in between, which leaves each client its session, as the URL says" : "none in between",
+       {}});
   out.push_back(sql::check_way(found.yes(8), found.yes(7)));
   out.push_back(sql::check_room(static_cast<long>(found.number(9))));
 }
 
 store_check server(const findings& found) { return {verdict::ok, "server", "PostgreSQL " + found.text(0), {}}; }
 
-checks judge_tables(const findings& found) {
+checks judge_tables(const server_facts& at, const findings& found) {
   checks out{server(found), check_durability(found), check_standbys(found), check_isolation(found),
              sql::check_clock(found.number(6))};
   check_standby_clocks(found, out);
   out.push_back(sql::check_tables(found.number(13), static_cast<long>(found.number(12)),
                                   "is autovacuum on, and no transaction left open for hours?"));
-  check_connection(found, out);
+  check_connection(at, found, out);
   return out;
 }
 
-checks judge_sessions(const findings& found) {
+checks judge_sessions(const server_facts& at, const findings& found) {
   checks out{server(found), sql::check_sessions()};
-  check_connection(found, out);
+  check_connection(at, found, out);
   return out;
 }
 
 }  // namespace
 
-std::shared_ptr<sql::errand> examination_errand(const object_names& names, completion<checks> done) {
+std::shared_ptr<sql::errand> examination_errand(const object_names& names, const server_facts& at,
+                                                completion<checks> done) {
   const auto text = std::string(embedded::postgres_examine_sql) + std::string(embedded::postgres_examine_tables_sql);
-  return sql::examine(filled_in(text, names), judge_tables, std::move(done));
+  return sql::examine(
+      filled_in(text, names), [at](const findings& found) { return judge_tables(at, found); }, std::move(done));
 }
 
-std::shared_ptr<sql::errand> session_examination_errand(completion<checks> done) {
-  return sql::examine(std::string(embedded::postgres_examine_sql), judge_sessions, std::move(done));
+std::shared_ptr<sql::errand> session_examination_errand(const server_facts& at, completion<checks> done) {
+  return sql::examine(
+      std::string(embedded::postgres_examine_sql), [at](const findings& found) { return judge_sessions(at, found); },
+      std::move(done));
 }
 
 }  // namespace interlock::inline v1::postgres_store

@@ -82,8 +82,8 @@ result<std::unique_ptr<backend>> open_postgres(const backend_environment& enviro
   auto traits = traits_of_postgres(by->facts(), listens);
   if (traits.guarantee == guarantee::strict) by->insist_on_strict();
   sql::table_statements words{.survey = survey_errand, .tidy = tidy_statement};
-  words.examine = [names](completion<std::vector<store_check>> done) {
-    return examination_errand(names, std::move(done));
+  words.examine = [names, by](completion<std::vector<store_check>> done) {
+    return examination_errand(names, by->facts(), std::move(done));
   };
   return std::unique_ptr<backend>(
       std::make_unique<sql::table_store>(std::move(to), std::move(words), std::move(traits), environment));
