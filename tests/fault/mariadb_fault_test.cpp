@@ -58,6 +58,27 @@ TEST_F(mariadb_fault, with_several_hosts_the_one_that_takes_writes_is_found) {
   EXPECT_FALSE(client(server.url()).try_acquire("a").has_value());
 }
 
+TEST(mariadb_fail_over, to_a_replica_grants_nothing_until_that_takes_writes_and_tokens_rise) {
+  mariadb_server primary({.arguments = {"--log-bin=log", "--server-id=1", "--binlog-format=ROW"}});
+  const mariadb_server replica({.arguments = {"--server-id=2", "--read-only"}});
+  replica.follow(primary);
+  const client locks("mysql://root@127.0.0.1:" + std::to_string(primary.port()) +
+                     ",127.0.0.1:" + std::to_string(replica.port()) + "/interlock?patience=300ms");
+  const auto held = locks.acquire("a", lease_of(2s));
+  const auto caught_up = [&] { return replica.value("select count(*) from interlock.il_claim") == "1"; };
+  ASSERT_TRUE(eventually(caught_up, 10s));
+  primary.kill();
+  EXPECT_TRUE(eventually([&] { return held.state() == lock_state::lost; }, 5s));
+  const auto reply = locks.attempt("b");
+  ASSERT_FALSE(reply);
+  EXPECT_TRUE(reply.error() == errc::unavailable || reply.error() == errc::indeterminate) << reply.error().message();
+  replica.command("stop slave; set global read_only = 0");
+  result<guard> next = failure(errc::internal);
+  EXPECT_TRUE(eventually([&] { return (next = locks.attempt("a", {.wait = 1s})).has_value(); }, 20s));
+  ASSERT_TRUE(next);
+  EXPECT_GT(next->token(), held.token());
+}
+
 TEST(mariadb_promise, is_strict_only_where_commits_are_durable) {
   const mariadb_server server({.durable = true});
   EXPECT_EQ(client(server.url()).traits().guarantee, guarantee::strict);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 #ifdef INTERLOCK_WITH_MEMCACHED
 
+#include "support/doctor.hpp"
 #include "support/eventually.hpp"
 #include "support/memcached_server.hpp"
 #include "support/tcp_proxy.hpp"
 
 #include <interlock/client.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -21,9 +22,12 @@ namespace interlock {
 namespace {
 
 using namespace std::chrono_literals;
+using test_support::diagnosis;
 using test_support::eventually;
 using test_support::memcached_server;
 using test_support::tcp_proxy;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 acquire_options lease_of(milliseconds lease) {
   acquire_options out;
@@ -142,12 +146,21 @@ TEST(memcached_fault, locks_that_a_full_memory_threw_out_are_lost_and_doctor_cou
     static_cast<void>(server.ask(many));
   }
   EXPECT_TRUE(eventually([&] { return held.state() == lock_state::lost; }, 5s));
-  const client doctor(server.url());
-  const auto found = doctor.examine();
-  const auto is_eviction = [](const store_check& one) { return one.check == "eviction"; };
-  const auto seen = std::find_if(found.begin(), found.end(), is_eviction);
-  ASSERT_NE(seen, found.end());
-  EXPECT_EQ(seen->is, store_check::verdict::warn) << seen->seen;
+  EXPECT_THAT(diagnosis(server.url(), "eviction"), HasSubstr("were thrown out of a full memory"));
+}
+
+TEST(memcached_fault, a_unix_socket_is_a_way_too_and_doctor_says_why_it_is_best_effort) {
+  test_support::server_process server("memcached");
+  const auto at = server.folder() / "s";
+  server.start({"-u", "root", "-s", at.string()});
+  server.await("ready", [&] { return client::connect("memcached:" + at.string()).has_value(); });
+  const client locks("memcached:" + at.string()), other("memcached:" + at.string());
+  auto held = locks.acquire("a");
+  EXPECT_FALSE(other.try_acquire("a"));
+  EXPECT_TRUE(held.release());
+  EXPECT_TRUE(other.try_acquire("a"));
+  EXPECT_THAT(diagnosis(locks, "durability"), HasSubstr("restart forgets every lock"));
+  EXPECT_THAT(diagnosis(locks, "eviction"), StartsWith("ok: none so far"));
 }
 
 TEST(memcached_tls, works_and_accepts_no_certificate_but_a_good_one) {

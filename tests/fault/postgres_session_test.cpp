@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -72,6 +73,21 @@ TEST(postgres_session, a_plain_sql_client_and_interlock_exclude_each_other) {
   ASSERT_TRUE(next) << next.error().message();
   releaser.join();
   EXPECT_EQ(sql.value("select pg_try_advisory_lock(1001)"), "f");
+}
+
+// The command-line client that everybody has, in a process of its own.
+TEST(postgres_session, a_plain_process_and_interlock_exclude_each_other) {
+  const client locks(server().url(numbers));
+  const auto by_command_line = [&](const std::string& text) {
+    const auto line = "test \"$(psql -qtA '" + server().conninfo() + "' -c \"" + text + "\" </dev/null)\" = t";
+    return std::system(line.c_str()) == 0;
+  };
+  {
+    const auto held = locks.acquire("1002");
+    EXPECT_FALSE(by_command_line("select pg_try_advisory_lock(1002)"));
+    EXPECT_TRUE(by_command_line("select pg_try_advisory_lock(1003)"));
+  }
+  EXPECT_TRUE(eventually([&] { return by_command_line("select pg_try_advisory_lock(1002)"); }));
 }
 
 TEST(postgres_session, readers_of_both_kinds_share_and_a_writer_of_either_waits_for_all) {
