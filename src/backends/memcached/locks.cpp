@@ -151,12 +151,13 @@ void locks::create_or_find(const claim& who, entry how, inline_work here, comple
                  return done(gone(true));
                }
                if (made.is == word::done || ours) {
-                 const auto before = ours && made.is != word::done ? self->recall(who.secret).first : std::nullopt;
-                 known now{.is = known::state::held, .cas = made.is == word::done ? made.cas : seen.cas};
+                 const bool again = made.is != word::done;
+                 known now{.is = known::state::held, .cas = again ? seen.cas : made.cas};
                  now.tokens = bare ? 0 : wanted(who);
                  if (!bare) now.token = counted(token) - (now.tokens - 1);
                  now.since = since;
-                 if (before && before->is == known::state::held) {
+                 if (const auto before = self->recall(who.secret).first;
+                     again && before && before->is == known::state::held) {
                    now.token = before->token;
                    now.tokens = before->tokens;
                  }
