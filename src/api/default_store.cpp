@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "api/default_store.hpp"
 
+#include "core/percent.hpp"
+
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -30,15 +32,12 @@ result<void> make_directories(const std::string& path) {
 }
 
 std::string encoded(std::string_view path) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
   std::string out;
   for (const char c : path) {
-    if (c == '%' || c == '?' || c == '#') {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'%', digits[byte >> 4], digits[byte & 15]};
-    } else {
+    if (c == '%' || c == '?' || c == '#')
+      core::append_percent(out, c);
+    else
       out += c;
-    }
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #include <interlock/fence.hpp>
 
 #include "core/names.hpp"
+#include "core/percent.hpp"
 
 #include <limits>
 #include <string>
@@ -13,7 +14,6 @@ namespace interlock::inline v1 {
 namespace {
 
 constexpr std::string_view format = "il1:";
-constexpr std::string_view digits = "0123456789ABCDEF";
 
 constexpr bool is_plain(unsigned char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
@@ -22,13 +22,9 @@ constexpr bool is_plain(unsigned char c) noexcept {
 
 /// Two digits behind a '%', for a byte that has to be written this way; anything else is another spelling of something.
 std::optional<char> decode(std::string_view two) noexcept {
-  if (two.size() != 2) return std::nullopt;
-  const auto high = digits.find(two[0]);
-  const auto low = digits.find(two[1]);
-  if (high == digits.npos || low == digits.npos) return std::nullopt;
-  const auto byte = static_cast<unsigned char>(high * 16 + low);
-  if (is_plain(byte)) return std::nullopt;
-  return static_cast<char>(byte);
+  const auto byte = core::from_percent(two);
+  if (!byte || is_plain(static_cast<unsigned char>(*byte))) return std::nullopt;
+  return byte;
 }
 
 std::optional<std::string> decode_name(std::string_view text) {
@@ -58,14 +54,10 @@ std::string make_sequencer(std::string_view name, bool shared, fencing_token tok
   text += to_string(token);
   text += ':';
   for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (is_plain(byte)) {
+    if (is_plain(static_cast<unsigned char>(c)))
       text += c;
-    } else {
-      text += '%';
-      text += digits[byte / 16];
-      text += digits[byte % 16];
-    }
+    else
+      core::append_percent(text, c);
   }
   return text;
 }

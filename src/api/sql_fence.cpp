@@ -8,22 +8,22 @@ namespace {
 // locked until the transaction ends, so a later holder cannot slip in between this check and the writes it protects.
 //
 // The check on the type matters: SQLite would store 'x' in an INTEGER column, and text is greater than every number.
-constexpr sql_fence_text sqlite{.create = R"(
+constexpr sql_fence_text sqlite_fence{.create = R"(
 CREATE TABLE IF NOT EXISTS interlock_fence (
   name TEXT NOT NULL PRIMARY KEY,
   token INTEGER NOT NULL CHECK (typeof(token) = 'integer' AND token > 0)
 ) WITHOUT ROWID)",
-                                .admit = R"(
+                                      .admit = R"(
 INSERT INTO interlock_fence (name, token) VALUES (?1, ?2)
 ON CONFLICT (name) DO UPDATE SET token = excluded.token WHERE excluded.token >= interlock_fence.token
 RETURNING token)"};
 
-constexpr sql_fence_text postgres{.create = R"(
+constexpr sql_fence_text postgres_fence{.create = R"(
 CREATE TABLE IF NOT EXISTS interlock_fence (
   name text COLLATE "C" PRIMARY KEY,
   token bigint NOT NULL CHECK (token > 0)
 ))",
-                                  .admit = R"(
+                                        .admit = R"(
 INSERT INTO interlock_fence (name, token) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET token = excluded.token WHERE excluded.token >= interlock_fence.token
 RETURNING token)"};
@@ -41,13 +41,13 @@ RETURNING token)"};
 // Three or more: admitted, whatever the flag. The assignments run from left to right, so `admitted` still sees the old
 // token. WHERE keeps the parser from taking ON for the join's. VALUES() is the spelling that both MySQL and MariaDB
 // have. VARBINARY: no case folding, no trailing blanks dropped.
-constexpr sql_fence_text mysql{.create = R"(
+constexpr sql_fence_text mysql_fence{.create = R"(
 CREATE TABLE IF NOT EXISTS interlock_fence (
   name VARBINARY(1024) NOT NULL PRIMARY KEY,
   token BIGINT NOT NULL CHECK (token > 0),
   admitted BIGINT NOT NULL
 ) ENGINE = InnoDB)",
-                               .admit = R"(
+                                     .admit = R"(
 INSERT INTO interlock_fence (name, token, admitted)
 SELECT asked.name, asked.token, 1
 FROM (SELECT ? AS name, ? AS token) AS asked CROSS JOIN (SELECT 1 AS copy UNION ALL SELECT 2) AS twice
@@ -60,11 +60,11 @@ ON DUPLICATE KEY UPDATE
 
 sql_fence_text sql_fence(sql_dialect dialect) noexcept {
   switch (dialect) {
-    case sql_dialect::sqlite: return sqlite;
-    case sql_dialect::mysql: return mysql;
+    case sql_dialect::sqlite: return sqlite_fence;
+    case sql_dialect::mysql: return mysql_fence;
     case sql_dialect::postgres: break;
   }
-  return postgres;
+  return postgres_fence;
 }
 
 }  // namespace interlock::inline v1

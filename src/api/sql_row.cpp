@@ -4,7 +4,7 @@
 namespace interlock::inline v1 {
 namespace {
 
-constexpr sql_row_text postgres{
+constexpr sql_row_text postgres_row{
     .create = R"(CREATE TABLE IF NOT EXISTS interlock_row (name text COLLATE "C" PRIMARY KEY))",
     .add = "INSERT INTO interlock_row (name) VALUES ($1) ON CONFLICT (name) DO NOTHING",
     .lock = "SELECT name FROM interlock_row WHERE name = $1 FOR UPDATE",
@@ -13,7 +13,7 @@ constexpr sql_row_text postgres{
 
 // The primary key names one row that is there, so no gap is locked beside it. VARBINARY: no case folding, no trailing
 // blanks dropped. SKIP LOCKED: MySQL 8.0, MariaDB 10.6.
-constexpr sql_row_text mysql{
+constexpr sql_row_text mysql_row{
     .create = "CREATE TABLE IF NOT EXISTS interlock_row (name VARBINARY(1024) NOT NULL PRIMARY KEY) ENGINE = InnoDB",
     .add = "INSERT IGNORE INTO interlock_row (name) VALUES (?)",
     .lock = "SELECT name FROM interlock_row WHERE name = ? FOR UPDATE",
@@ -24,8 +24,8 @@ constexpr sql_row_text mysql{
 
 sql_row_text sql_row(sql_dialect dialect) noexcept {
   switch (dialect) {
-    case sql_dialect::postgres: return postgres;
-    case sql_dialect::mysql: return mysql;
+    case sql_dialect::postgres: return postgres_row;
+    case sql_dialect::mysql: return mysql_row;
     case sql_dialect::sqlite: break;
   }
   return {};

@@ -65,7 +65,7 @@ result<permits_wanted> permits(std::string_view text) {
   return permits_wanted{*take, *limit};
 }
 
-result<int> descriptor(std::string_view text) {
+result<int> writable_descriptor(std::string_view text) {
   const auto fd = whole_number<int>(text);
   if (!fd) return wrong("--status-fd " + in_quotes(text) + " is not a descriptor number");
   const int flags = ::fcntl(*fd, F_GETFL);
@@ -111,7 +111,8 @@ constexpr std::array options{
     option{"--purpose", runs, true, [](arguments& a, std::string_view v) { return a.purpose = v, result<void>(); }},
     option{"--quiet", every, false, [](arguments& a, std::string_view) { return a.quiet = true, result<void>(); }},
     option{"--shared", runs, false, [](arguments& a, std::string_view) { return a.shared = true, result<void>(); }},
-    option{"--status-fd", runs, true, [](arguments& a, std::string_view v) { return put(a.status_fd, descriptor(v)); }},
+    option{"--status-fd", runs, true,
+           [](arguments& a, std::string_view v) { return put(a.status_fd, writable_descriptor(v)); }},
     option{"--store", stores, true, [](arguments& a, std::string_view v) { return put_store(a, v), result<void>(); }},
     option{"--wait", of(verb::run), true,
            [](arguments& a, std::string_view v) { return put(a.wait, duration("--wait", v, true)); }},

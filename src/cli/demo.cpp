@@ -7,10 +7,8 @@
 #include <cstdio>
 #include <exception>
 
-namespace interlock::cli {
+namespace interlock::cli::demo {
 namespace {
-
-using namespace demo;
 
 constexpr std::array acts{act_without_lock, act_with_lock, act_killed_holder, act_frozen_holder,
                           act_readers_and_writer};
@@ -56,13 +54,16 @@ int run_acts(stage& out, const std::string& program) {
 }
 
 }  // namespace
+}  // namespace interlock::cli::demo
+
+namespace interlock::cli {
 
 int run_demo(const demo_options& options) {
-  stage out{options.color};
+  demo::stage out{options.color};
   try {
-    const orderly_end at_any_time;
-    return run_acts(out, options.self.empty() ? "/proc/self/exe" : options.self);
-  } catch (const interrupted& by) {
+    const demo::orderly_end at_any_time;
+    return demo::run_acts(out, options.self.empty() ? "/proc/self/exe" : options.self);
+  } catch (const demo::interrupted& by) {
     out.settle();
     std::fprintf(stderr, "interlock demo: interrupted, everything is tidied up\n");
     return 128 + by.signal;

@@ -25,7 +25,7 @@
 namespace interlock::cli {
 namespace {
 
-void say(const std::string& text) { print(text + '\n'); }
+void tell(const std::string& text) { print(text + '\n'); }
 
 std::string now() { return std::to_string(boot_clock::now().time_since_epoch().count()); }
 
@@ -86,7 +86,7 @@ void count(const std::vector<std::string>& args) {
   const auto times = number(args.at(3));
   std::optional<client> locks;
   if (args.at(4) == "locked") locks.emplace(args.at(1));
-  say("ready");
+  tell("ready");
   cue();
   for (std::uint64_t i = 1; i <= times; ++i) {
     guard held;
@@ -94,20 +94,20 @@ void count(const std::vector<std::string>& args) {
     const auto seen = file.read();
     std::this_thread::sleep_for(thinking());
     file.write(seen + 1);
-    if (i % 10 == 0) say("at " + std::to_string(i));
+    if (i % 10 == 0) tell("at " + std::to_string(i));
   }
-  say("done");
+  tell("done");
 }
 
 /// holder STORE NAME LEASE: takes the lock and keeps it until told to let go.
 void hold(const std::vector<std::string>& args) {
   const client locks{args.at(1)};
-  say("asking");
+  tell("asking");
   auto held = locks.acquire(args.at(2), {.lease = duration(args.at(3))});
-  say("held " + to_string(held.token()) + ' ' + now());
+  tell("held " + to_string(held.token()) + ' ' + now());
   cue();
   held.release().value();
-  say("released");
+  tell("released");
 }
 
 /// editor STORE NAME LEASE PLAIN FENCED TEXT: takes the lock, sees that it is valid, and then, when told to, writes
@@ -115,24 +115,24 @@ void hold(const std::vector<std::string>& args) {
 void edit(const std::vector<std::string>& args) {
   const client locks{args.at(1)};
   const auto& text = args.at(6);
-  say("asking");
+  tell("asking");
   auto held = locks.acquire(args.at(2), {.lease = duration(args.at(3))});
   held.throw_if_lost();
-  say("held " + to_string(held.token()) + ' ' + now());
+  tell("held " + to_string(held.token()) + ' ' + now());
   cue();
   put_content(args.at(4), text);
-  say("wrote_plain");
+  tell("wrote_plain");
   const auto reply = fenced_file{args.at(5)}.write(held.token(), text);
   if (reply)
-    say("wrote_fenced");
+    tell("wrote_fenced");
   else if (reply.error() == errc::lost)
-    say("refused");
+    tell("refused");
   else
     reply.value();
-  say(held.valid() ? "valid" : "invalid");
+  tell(held.valid() ? "valid" : "invalid");
   cue();
   if (held.valid()) held.release().value();
-  say("released");
+  tell("released");
 }
 
 /// visitor STORE NAME exclusive|shared ROUNDS HOLD GAP: in and out, in and out.
@@ -141,18 +141,18 @@ void visit(const std::vector<std::string>& args) {
   const auto mode = args.at(3) == "shared" ? lock_mode::shared : lock_mode::exclusive;
   const auto rounds = number(args.at(4));
   const auto inside = duration(args.at(5)), outside = duration(args.at(6));
-  say("ready");
+  tell("ready");
   cue();
   for (std::uint64_t i = 0; i < rounds; ++i) {
     std::this_thread::sleep_for(outside);
     auto held = locks.acquire(args.at(2), {.mode = mode});
-    say("in " + now());
+    tell("in " + now());
     std::this_thread::sleep_for(inside);
     held.throw_if_lost();
-    say("out " + now());
+    tell("out " + now());
     held.release().value();
   }
-  say("done");
+  tell("done");
 }
 
 void play(const std::vector<std::string>& args) {

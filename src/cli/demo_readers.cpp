@@ -58,13 +58,13 @@ std::vector<std::string> timeline(const stage& out, const std::vector<visitor>& 
   return rows;
 }
 
-struct findings {
+struct overlaps {
   std::size_t readers_together = 0;
   std::size_t clashes = 0;  // pairs of visits, at least one by the writer, that overlap
 };
 
-findings judge(const std::vector<visitor>& all) {
-  findings found;
+overlaps judge(const std::vector<visitor>& all) {
+  overlaps found;
   for (const auto& one : all)
     for (const auto& visit_of_one : one.visits) {
       std::size_t readers = one.shared ? 1 : 0;

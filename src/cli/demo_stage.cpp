@@ -68,8 +68,8 @@ void stage::act(int number, std::string_view text) {
 
 void stage::say(std::string_view text) { line("   " + std::string{text}); }
 
-void stage::event(double seconds, std::string_view text) {
-  line("   " + painted(dim, decimals(seconds, 2) + " s") + "  " + std::string{text});
+void stage::event(double at, std::string_view text) {
+  line("   " + painted(dim, decimals(at, 2) + " s") + "  " + std::string{text});
 }
 
 void stage::live(const std::vector<std::string>& lines) {

@@ -17,7 +17,7 @@ class stage {
   void act(int number, std::string_view text);
   void say(std::string_view text);
   /// Something happened, `seconds` into the act.
-  void event(double seconds, std::string_view text);
+  void event(double at, std::string_view text);
   /// Replaces what was shown last by it. Terminals only.
   void live(const std::vector<std::string>& lines);
   void live(const std::string& line) { live(std::vector{line}); }

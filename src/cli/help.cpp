@@ -2,6 +2,8 @@
 #include "cli/help.hpp"
 
 namespace interlock::cli {
+/// By verb.
+namespace help_text {
 namespace {
 
 constexpr std::string_view overview = R"(interlock: locks that hold across processes and hosts
@@ -142,12 +144,14 @@ Examples:
 )";
 
 }  // namespace
+}  // namespace help_text
 
-std::string_view help_overview() noexcept { return overview; }
+std::string_view help_overview() noexcept { return help_text::overview; }
 
 std::string_view help_for(verb which) noexcept {
-  constexpr std::string_view texts[verb_count] = {run,    attempt, ls,   show,    evict,
-                                                  doctor, schema,  demo, version, overview};
+  constexpr std::string_view texts[verb_count] = {
+      help_text::run,    help_text::attempt, help_text::ls,   help_text::show,    help_text::evict,
+      help_text::doctor, help_text::schema,  help_text::demo, help_text::version, help_text::overview};
   return texts[static_cast<std::size_t>(which)];
 }
 

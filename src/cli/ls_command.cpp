@@ -16,7 +16,7 @@ namespace {
 
 using row = std::array<std::string, 7>;
 
-row describe(const lock_info& lock) {
+row row_of(const lock_info& lock) {
   row out{safe(lock.name), "-", "-", std::to_string(lock.waiters.size()), "-", "-", "-"};
   out[2] = permits_text(lock);
   if (lock.holders.empty()) return out;
@@ -31,7 +31,7 @@ row describe(const lock_info& lock) {
 
 std::string table(const std::vector<lock_info>& locks) {
   std::vector<row> rows{{"NAME", "MODE", "HELD", "WAITERS", "TOKEN", "SINCE", "BY"}};
-  for (const auto& lock : locks) rows.push_back(describe(lock));
+  for (const auto& lock : locks) rows.push_back(row_of(lock));
   std::array<std::size_t, 7> widths{};
   for (const auto& one : rows)
     for (std::size_t i = 0; i < one.size(); ++i) widths[i] = std::max(widths[i], width(one[i]));

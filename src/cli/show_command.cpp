@@ -21,7 +21,7 @@ std::string line(const lock_info& lock, const claim_info& claim, bool holding) {
   return out + ", lease ends in " + spoken(claim.lease_left) + " unless renewed\n";
 }
 
-std::string describe(const lock_info& lock) {
+std::string described(const lock_info& lock) {
   if (lock.holders.empty() && lock.waiters.empty()) return safe(lock.name) + ": free\n";
   auto out =
       safe(lock.name) + ": held " + permits_text(lock) + ", waiting " + std::to_string(lock.waiters.size()) + "\n";
@@ -42,7 +42,7 @@ int show_command(const arguments& got) {
     write_lock(out, lock);
     print(out.str() + "\n");
   } else {
-    print(describe(lock));
+    print(described(lock));
   }
   return exit_ok;
 }

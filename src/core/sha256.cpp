@@ -23,9 +23,9 @@ constexpr std::array<std::uint32_t, 64> rounds{
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-using state = std::array<std::uint32_t, 8>;
+using hash_state = std::array<std::uint32_t, 8>;
 
-void compress(state& h, const std::byte* block) noexcept {
+void compress(hash_state& h, const std::byte* block) noexcept {
   std::array<std::uint32_t, 64> w{};
   for (std::size_t i = 0; i < 16; ++i)
     for (std::size_t b = 0; b < 4; ++b) w[i] = (w[i] << 8) | std::to_integer<std::uint32_t>(block[4 * i + b]);
@@ -41,16 +41,16 @@ void compress(state& h, const std::byte* block) noexcept {
     const auto t2 = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
     k = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
   }
-  const state add{a, b, c, d, e, f, g, k};
+  const hash_state add{a, b, c, d, e, f, g, k};
   for (std::size_t i = 0; i < 8; ++i) h[i] += add[i];
 }
 
-using compression = void (*)(state&, const std::byte*) noexcept;
+using compression = void (*)(hash_state&, const std::byte*) noexcept;
 
 #if defined(__x86_64__)
 // With the processor's own instructions, a tenth of the time. They work on the halves ABEF and CDGH of the state, four
 // rounds a turn; m holds the sixteen words that are next.
-__attribute__((target("sha,sse4.1"))) void compress_fast(state& h, const std::byte* block) noexcept {
+__attribute__((target("sha,sse4.1"))) void compress_fast(hash_state& h, const std::byte* block) noexcept {
   const auto load = [](const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); };
   const auto big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
   const auto cdab = _mm_shuffle_epi32(load(&h[0]), 0xb1), efgh = _mm_shuffle_epi32(load(&h[4]), 0x1b);
@@ -85,7 +85,7 @@ compression best_compression() noexcept { return compress; }
 #endif
 
 std::array<std::byte, 32> hash(std::span<const std::byte> data, compression compress_block) noexcept {
-  state h{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  hash_state h{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const auto bits = static_cast<std::uint64_t>(data.size()) * 8;
   for (; data.size() >= 64; data = data.subspan(64)) compress_block(h, data.data());
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <interlock/url.hpp>
 
+#include "core/percent.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -35,14 +37,13 @@ result<std::string> decoded(std::string_view text, std::string_view part) {
 
 /// What decoded() turns back: control characters, the percent sign, and what would end this part too early.
 std::string encoded(std::string_view text, std::string_view ends) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
     const auto value = static_cast<unsigned char>(c);
     if (value > ' ' && value != 0x7f && c != '%' && ends.find(c) == std::string_view::npos)
       out += c;
     else
-      (out += '%').append({digits[value / 16], digits[value % 16]});
+      core::append_percent(out, c);
   }
   return out;
 }

@@ -6,7 +6,7 @@
 
 namespace interlock::inline v1::runtime {
 
-using phase = cell_job::phase;
+using job_phase = cell_job::phase;
 
 namespace {
 
@@ -46,7 +46,7 @@ cell_desk::job_pointer cell_desk::begin(cell_wish what, unique_function<void(res
   turn([&](errands& out) {
     one->begun = time_.now();
     if (closed_) {
-      one->at = phase::over;
+      one->at = job_phase::over;
       out.emplace_back([one] { std::exchange(one->done, {})(failure(errc::closed, "this client was closed")); });
       return;
     }
@@ -66,7 +66,7 @@ cell_desk::job_pointer cell_desk::begin(cell_wish what, unique_function<void(res
 
 void cell_desk::cancel(const job_pointer& one, const failure& why) noexcept {
   turn([&](errands& out) {
-    if (one->at == phase::over) return;
+    if (one->at == job_phase::over) return;
     if (one->unresolved())
       return finish(one, failure(errc::indeterminate, why.message() + "; it may have been written"), out);
     finish(one, why, out);
@@ -95,7 +95,7 @@ void cell_desk::close() noexcept {
 }
 
 void cell_desk::finish(const job_pointer& one, result<std::uint32_t> outcome, errands& out) {
-  one->at = phase::over;
+  one->at = job_phase::over;
   --jobs_;
   const auto found = places_.find(one->wish.name);
   if (found != places_.end()) {
@@ -132,7 +132,7 @@ void cell_desk::looked(const place_pointer& here, std::uint64_t number, const re
   if (here->jobs.empty() || number != here->reads || !here->looking) return;  // given up, or asked again since
   here->looking = false;
   const auto jobs = here->jobs;
-  const auto asks = [&](const cell_job& one) { return one.at == phase::reading || one.at == phase::waiting; };
+  const auto asks = [&](const cell_job& one) { return one.at == job_phase::reading || one.at == job_phase::waiting; };
   if (!got) {
     here->trouble = got.error();
     here->next = time_.now() + spread(retry_pause);
@@ -147,8 +147,8 @@ void cell_desk::looked(const place_pointer& here, std::uint64_t number, const re
   here->next = time_.now() + spread(store_->limits().push ? poll_pushed : poll_deaf);
   bool unread = false, waits = false;
   for (const auto& one : here->jobs) {
-    unread = unread || one->at == phase::reading;
-    waits = waits || one->at == phase::waiting;
+    unread = unread || one->at == job_phase::reading;
+    waits = waits || one->at == job_phase::waiting;
   }
   if (waits && !here->watched) {
     here->watched = true;
@@ -186,7 +186,7 @@ void cell_desk::judge(const job_pointer& one, const cell& found, errands& out) {
   switch (what.is) {
     case core::cell_verdict::kind::finish: return finish(one, std::move(what.answer), out);
     case core::cell_verdict::kind::wait:
-      one->at = phase::waiting;
+      one->at = job_phase::waiting;
       one->told = true;
       if (one->wish.until <= time_.now()) finish(one, too_late(), out);
       return;
@@ -202,7 +202,7 @@ void cell_desk::judge(const job_pointer& one, const cell& found, errands& out) {
 
 void cell_desk::write(const job_pointer& one, errands& out) {
   const auto now = time_.now();
-  one->at = phase::writing;
+  one->at = job_phase::writing;
   one->under_way = true;
   one->silent_since = std::min(one->silent_since, now);
   one->due = now + std::min(overdue, patience_);
@@ -228,9 +228,9 @@ void cell_desk::write(const job_pointer& one, errands& out) {
 
 void cell_desk::written(const job_pointer& one, std::uint64_t number, std::uint32_t answer, const result<version>& got,
                         errands& out) {
-  if (one->at == phase::over) return;
+  if (one->at == job_phase::over) return;
   if (got) return finish(one, answer, out);  // whichever of them it is: the mark is the same
-  if (one->at != phase::writing || number != one->writes) return;
+  if (one->at != job_phase::writing || number != one->writes) return;
   one->under_way = false;
   const auto now = time_.now();
   if (got.error() == errc::conflict) {
@@ -238,7 +238,7 @@ void cell_desk::written(const job_pointer& one, std::uint64_t number, std::uint3
     one->in_doubt = false;
     one->silent_since = instant::max();
     one->trouble.reset();
-    one->at = phase::pausing;
+    one->at = job_phase::pausing;
     one->due = now + spread(milliseconds{1 << std::min(one->conflicts++, most_doublings)});
     return;
   }
@@ -251,7 +251,7 @@ void cell_desk::written(const job_pointer& one, std::uint64_t number, std::uint3
 // ---- time
 
 bool cell_desk::check(place& here, const job_pointer& one, instant now, errands& out) {
-  const bool writes = one->at == phase::writing;
+  const bool writes = one->at == job_phase::writing;
   if (one->told && !writes && one->wish.until <= now) {
     finish(one, too_late(), out);
     return false;
@@ -276,11 +276,11 @@ void cell_desk::tick() {
       const auto jobs = here->jobs;
       for (const auto& one : jobs) {
         if (!check(*here, one, now, out) || one->due > now) continue;
-        if (one->at == phase::writing) {
+        if (one->at == job_phase::writing) {
           one->in_doubt = one->in_doubt || one->under_way;  // overdue
           write(one, out);
-        } else if (one->at == phase::pausing) {
-          one->at = phase::reading;
+        } else if (one->at == job_phase::pausing) {
+          one->at = job_phase::reading;
           one->due = instant::max();
           one->needs = here->reads + 1;
           look(here, out);

@@ -10,8 +10,6 @@
 /// Opening, turning and closing the engine; slots, alarms and events.
 namespace interlock::inline v1::runtime {
 
-using phase = core::claim_machine::phase;
-
 namespace {
 
 constexpr std::size_t idle_slots_kept = 1024;

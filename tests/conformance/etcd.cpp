@@ -37,7 +37,7 @@ class etcd_harness final : public testing::harness {
   std::string prefix_;
 };
 
-[[maybe_unused]] const bool asked_for = [] {
+[[maybe_unused]] const bool etcd_asked_for = [] {
   const char* wanted = std::getenv("INTERLOCK_ETCD_DEPLOYMENT");
   if (wanted == nullptr || *wanted == '\0') return false;
   const std::string deployment = wanted;

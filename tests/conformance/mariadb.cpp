@@ -63,9 +63,9 @@ class mariadb_harness final : public testing::harness {
 };
 
 /// User locks: there is nothing to make or to remove. Over the unix socket, so that this way is walked too.
-class session_harness final : public testing::harness {
+class mariadb_session_harness final : public testing::harness {
  public:
-  explicit session_harness(mariadb_server& server) : server_(server) {}
+  explicit mariadb_session_harness(mariadb_server& server) : server_(server) {}
   std::string url() const override { return server_.unix_url("mode=session"); }
   std::optional<bool> peek(std::string_view name) override { return !holder(name).empty(); }
   bool steal(std::string_view name) override {
@@ -83,12 +83,12 @@ class session_harness final : public testing::harness {
   mariadb_server& server_;
 };
 
-[[maybe_unused]] const bool asked_for = [] {
+[[maybe_unused]] const bool mariadb_asked_for = [] {
   const char* const wanted = std::getenv("INTERLOCK_MARIADB");
   if (wanted == nullptr || *wanted == '\0') return false;
   return testing::register_conformance("mariadb_" + std::string(wanted), [way = std::string(wanted)] {
     static mariadb_server server;
-    if (way == "session") return std::unique_ptr<testing::harness>(std::make_unique<session_harness>(server));
+    if (way == "session") return std::unique_ptr<testing::harness>(std::make_unique<mariadb_session_harness>(server));
     return std::unique_ptr<testing::harness>(std::make_unique<mariadb_harness>(server, way));
   });
 }();

@@ -60,9 +60,9 @@ class postgres_harness final : public testing::harness {
 };
 
 /// Advisory locks: there is nothing to make or to drop.
-class session_harness final : public testing::harness {
+class postgres_session_harness final : public testing::harness {
  public:
-  explicit session_harness(postgres_server& server) : server_(server) {}
+  explicit postgres_session_harness(postgres_server& server) : server_(server) {}
   std::string url() const override { return server_.url("mode=session"); }
   std::optional<bool> peek(std::string_view name) override {
     return server_.value("select count(*) > 0 from " + locks(name)) == "t";
@@ -82,12 +82,12 @@ class session_harness final : public testing::harness {
   postgres_server& server_;
 };
 
-[[maybe_unused]] const bool asked_for = [] {
+[[maybe_unused]] const bool postgres_asked_for = [] {
   const char* const wanted = std::getenv("INTERLOCK_POSTGRES");
   if (wanted == nullptr || *wanted == '\0') return false;
   return testing::register_conformance("postgres_" + std::string(wanted), [way = std::string(wanted)] {
     static postgres_server server;
-    if (way == "session") return std::unique_ptr<testing::harness>(std::make_unique<session_harness>(server));
+    if (way == "session") return std::unique_ptr<testing::harness>(std::make_unique<postgres_session_harness>(server));
     return std::unique_ptr<testing::harness>(std::make_unique<postgres_harness>(server, way));
   });
 }();

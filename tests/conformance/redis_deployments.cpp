@@ -146,7 +146,7 @@ class shared_harness final : public testing::harness {
   deployment& on_;
 };
 
-[[maybe_unused]] const bool asked_for = [] {
+[[maybe_unused]] const bool redis_asked_for = [] {
   const char* wanted = std::getenv("INTERLOCK_REDIS_DEPLOYMENT");
   if (wanted == nullptr || *wanted == '\0') return false;
   const auto make = kinds().at(wanted);

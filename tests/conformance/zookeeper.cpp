@@ -58,7 +58,7 @@ std::unique_ptr<testing::harness> on_one_server(const std::string& query) {
   return std::make_unique<zookeeper_harness>(server.url(), server.port(), query);
 }
 
-[[maybe_unused]] const bool asked_for = [] {
+[[maybe_unused]] const bool zookeeper_asked_for = [] {
   const char* wanted = std::getenv("INTERLOCK_ZOOKEEPER");
   if (wanted == nullptr) return false;
   const std::string kind(wanted);

@@ -3,6 +3,7 @@
 
 #include "support/database_under_test.hpp"
 #include "support/eventually.hpp"
+#include "support/lease_of.hpp"
 #include "support/tcp_proxy.hpp"
 
 #include <interlock/client.hpp>
@@ -24,13 +25,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using test_support::eventually;
+using test_support::lease_of;
 using test_support::tcp_proxy;
-
-acquire_options lease_of(milliseconds lease) {
-  acquire_options out;
-  out.lease = lease;
-  return out;
-}
 
 bool may_have_happened(const failure& why) { return why == errc::unavailable || why == errc::indeterminate; }
 

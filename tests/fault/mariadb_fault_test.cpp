@@ -2,6 +2,7 @@
 #ifdef INTERLOCK_WITH_MYSQL
 
 #include "support/eventually.hpp"
+#include "support/lease_of.hpp"
 #include "support/mariadb_server.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -21,14 +22,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using test_support::eventually;
+using test_support::lease_of;
 using test_support::mariadb_peek;
 using test_support::mariadb_server;
-
-acquire_options lease_of(milliseconds lease) {
-  acquire_options out;
-  out.lease = lease;
-  return out;
-}
 
 struct mariadb_fault : ::testing::Test {
   mariadb_server server{};

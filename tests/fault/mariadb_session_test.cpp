@@ -3,6 +3,7 @@
 
 #include "support/doctor.hpp"
 #include "support/eventually.hpp"
+#include "support/lease_of.hpp"
 #include "support/mariadb_pooler.hpp"
 #include "support/mariadb_server.hpp"
 #include "support/tcp_proxy.hpp"
@@ -17,12 +18,13 @@
 #include <thread>
 
 /// mode=session: GET_LOCK, with plain SQL clients beside us, and sessions that end.
-namespace interlock {
+namespace interlock::user_locks {
 namespace {
 
 using namespace std::chrono_literals;
 using test_support::diagnosis;
 using test_support::eventually;
+using test_support::lease_of;
 using test_support::mariadb_peek;
 using test_support::mariadb_pooler;
 using test_support::mariadb_server;
@@ -32,12 +34,6 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr auto sessions = "mode=session";
-
-acquire_options lease_of(milliseconds lease) {
-  acquire_options out;
-  out.lease = lease;
-  return out;
-}
 
 /// One server for all: each test has locks of its own.
 mariadb_server& server() {
@@ -190,6 +186,6 @@ TEST(mariadb_session, long_and_hostile_names_are_different_locks) {
 }
 
 }  // namespace
-}  // namespace interlock
+}  // namespace interlock::user_locks
 
 #endif

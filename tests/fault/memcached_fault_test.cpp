@@ -3,6 +3,7 @@
 
 #include "support/doctor.hpp"
 #include "support/eventually.hpp"
+#include "support/lease_of.hpp"
 #include "support/memcached_server.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -24,16 +25,11 @@ namespace {
 using namespace std::chrono_literals;
 using test_support::diagnosis;
 using test_support::eventually;
+using test_support::lease_of;
 using test_support::memcached_server;
 using test_support::tcp_proxy;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-acquire_options lease_of(milliseconds lease) {
-  acquire_options out;
-  out.lease = lease;
-  return out;
-}
 
 TEST(memcached_fault, a_restart_loses_the_lock_and_says_so_and_tokens_rise) {
   memcached_server server;

@@ -2,6 +2,7 @@
 #ifdef INTERLOCK_WITH_POSTGRES
 
 #include "support/eventually.hpp"
+#include "support/lease_of.hpp"
 #include "support/postgres_server.hpp"
 
 #include <interlock/client.hpp>
@@ -21,13 +22,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using test_support::eventually;
+using test_support::lease_of;
 using test_support::postgres_server;
-
-acquire_options lease_of(milliseconds lease) {
-  acquire_options out;
-  out.lease = lease;
-  return out;
-}
 
 struct postgres_fault : ::testing::Test {
   postgres_server server{};

@@ -2,6 +2,7 @@
 #ifdef INTERLOCK_WITH_POSTGRES
 
 #include "support/eventually.hpp"
+#include "support/lease_of.hpp"
 #include "support/pgbouncer.hpp"
 #include "support/postgres_server.hpp"
 #include "support/tcp_proxy.hpp"
@@ -16,23 +17,18 @@
 #include <vector>
 
 /// mode=session: advisory locks, with plain SQL clients beside us, poolers between us, and sessions that end.
-namespace interlock {
+namespace interlock::advisory_locks {
 namespace {
 
 using namespace std::chrono_literals;
 using test_support::eventually;
+using test_support::lease_of;
 using test_support::pgbouncer;
 using test_support::postgres_peek;
 using test_support::postgres_server;
 using test_support::tcp_proxy;
 
 constexpr auto sessions = "mode=session", numbers = "mode=session&keys=number";
-
-acquire_options lease_of(milliseconds lease) {
-  acquire_options out;
-  out.lease = lease;
-  return out;
-}
 
 acquire_options shared() {
   acquire_options out;
@@ -187,6 +183,6 @@ TEST(postgres_session, says_what_it_cannot_do) {
 }
 
 }  // namespace
-}  // namespace interlock
+}  // namespace interlock::advisory_locks
 
 #endif

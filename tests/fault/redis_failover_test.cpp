@@ -2,6 +2,7 @@
 #ifdef INTERLOCK_WITH_REDIS
 
 #include "support/eventually.hpp"
+#include "support/lease_of.hpp"
 #include "support/redis_cluster.hpp"
 #include "support/redis_replicas.hpp"
 #include "support/redis_sentinels.hpp"
@@ -20,16 +21,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using test_support::eventually;
+using test_support::lease_of;
 using test_support::redis_cluster;
 using test_support::redis_replicas;
 using test_support::redis_sentinels;
 using test_support::redis_server;
-
-acquire_options lease_of(milliseconds lease) {
-  acquire_options out;
-  out.lease = lease;
-  return out;
-}
 
 /// Counts the jeopardies of a client.
 struct watched_client {

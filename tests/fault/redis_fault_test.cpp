@@ -2,6 +2,7 @@
 #ifdef INTERLOCK_WITH_REDIS
 
 #include "support/eventually.hpp"
+#include "support/lease_of.hpp"
 #include "support/redis_server.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -20,14 +21,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using test_support::eventually;
+using test_support::lease_of;
 using test_support::redis_server;
 using test_support::tcp_proxy;
-
-acquire_options lease_of(milliseconds lease) {
-  acquire_options out;
-  out.lease = lease;
-  return out;
-}
 
 struct redis_fault : ::testing::Test {
   redis_server server{};

@@ -19,12 +19,14 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test_support;
 
-std::string trusting(const certificate& whom) { return "/locks?connect_timeout=20s&tls_ca=" + whom.authority.string(); }
+std::string locks_trusting(const certificate& whom) {
+  return "/locks?connect_timeout=20s&tls_ca=" + whom.authority.string();
+}
 
 TEST(zookeeper_tls, locks_over_tls_exclude_those_in_the_clear) {
   const auto& all = certificates::get();
   const zookeeper_server server({.tls = all.good});
-  const client secured(server.tls_url(trusting(all.good))), other(server.url("/locks"));
+  const client secured(server.tls_url(locks_trusting(all.good))), other(server.url("/locks"));
   auto held = secured.acquire("a");
   EXPECT_FALSE(other.try_acquire("a"));
   auto next = other.async_acquire("a");
@@ -45,7 +47,7 @@ TEST(zookeeper_tls, a_server_that_is_not_whom_we_trust_is_refused_and_told_apart
   const auto& all = certificates::get();
   const auto refusal = [&](const certificate& shown) {
     const zookeeper_server server({.tls = shown});
-    const auto got = client::connect(server.tls_url(trusting(all.good)));
+    const auto got = client::connect(server.tls_url(locks_trusting(all.good)));
     return got ? std::string() : got.error().message();
   };
   EXPECT_NE(refusal(all.wrong_host).find("ostname mismatch"), std::string::npos);
@@ -55,9 +57,9 @@ TEST(zookeeper_tls, a_server_that_is_not_whom_we_trust_is_refused_and_told_apart
 TEST(zookeeper_tls, a_client_shows_its_own_certificate_to_a_server_that_asks) {
   const auto& all = certificates::get();
   const zookeeper_server server({.tls = all.good, .mutual = true});
-  EXPECT_FALSE(client::connect(server.tls_url(trusting(all.good))));
-  const client locks(
-      server.tls_url(trusting(all.good) + "&tls_cert=" + all.good.file.string() + "&tls_key=" + all.good.key.string()));
+  EXPECT_FALSE(client::connect(server.tls_url(locks_trusting(all.good))));
+  const client locks(server.tls_url(locks_trusting(all.good) + "&tls_cert=" + all.good.file.string() +
+                                    "&tls_key=" + all.good.key.string()));
   EXPECT_TRUE(locks.acquire("a").release());
 }
 

@@ -10,7 +10,7 @@
 namespace interlock::test_support {
 namespace {
 
-const std::string channel = "redisson_countdownlatch__channel__{go}";
+const std::string latch_channel = "redisson_countdownlatch__channel__{go}";
 
 class redisson_latch_state : public redisson_table {
  protected:
@@ -27,22 +27,22 @@ TEST_F(redisson_latch_state, one_that_is_not_there_is_open_and_nobody_sets_it_up
 }
 
 TEST_F(redisson_latch_state, setting_it_up_is_published_and_done_once) {
-  listener ears(server, {channel});
+  listener ears(server, {latch_channel});
   EXPECT_TRUE(go(2).create());
   EXPECT_FALSE(go(2).create());
   EXPECT_EQ(run({"GET", "go"}), "2");
   EXPECT_EQ(left("go"), -1);
-  EXPECT_EQ(ears.heard(1), messages{channel + " 1"});
+  EXPECT_EQ(ears.heard(1), messages{latch_channel + " 1"});
 }
 
 TEST_F(redisson_latch_state, on_the_way_down_nothing_is_published_and_at_zero_it_is_deleted) {
   run({"SET", "go", "3"});
-  listener ears(server, {channel});
+  listener ears(server, {latch_channel});
   EXPECT_EQ(go(3).count_down(), 2U);
   EXPECT_EQ(run({"GET", "go"}), "2");
   EXPECT_EQ(go(3).count_down(2), 0U);
   EXPECT_EQ(run({"EXISTS", "go"}), 0);
-  EXPECT_EQ(ears.heard(1), messages{channel + " 0"});
+  EXPECT_EQ(ears.heard(1), messages{latch_channel + " 0"});
   EXPECT_TRUE(go(3).try_wait());
 }
 
@@ -63,11 +63,11 @@ TEST_F(redisson_latch_state, what_we_keep_beside_it_goes_away_by_itself) {
 TEST_F(redisson_latch_state, a_waiter_of_ours_is_woken_by_redissons_message) {
   run({"SET", "go", "2"});
   auto wait = go(2).async_wait();
-  ASSERT_TRUE(eventually([&] { return run({"PUBSUB", "NUMSUB", channel})[1] == 1; }));
+  ASSERT_TRUE(eventually([&] { return run({"PUBSUB", "NUMSUB", latch_channel})[1] == 1; }));
   run({"DECR", "go"});
   run({"DECR", "go"});
   run({"DEL", "go"});
-  run({"PUBLISH", channel, "0"});
+  run({"PUBLISH", latch_channel, "0"});
   EXPECT_TRUE(wait.get_result());
 }
 

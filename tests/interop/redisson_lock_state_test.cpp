@@ -12,7 +12,7 @@ using testing::fresh_claim;
 using testing::leave;
 using testing::look;
 
-const std::string channel = "redisson_lock__channel:{orders}";
+const std::string lock_channel = "redisson_lock__channel:{orders}";
 
 class redisson_lock_state : public redisson_table {
  protected:
@@ -59,11 +59,11 @@ TEST_F(redisson_lock_state, an_enter_whose_answer_was_lost_does_not_count_twice)
 TEST_F(redisson_lock_state, a_release_deletes_the_hash_and_publishes_0_once) {
   const auto who = fresh_claim("orders");
   ASSERT_EQ(enter(db(), who)->is, kind::held);
-  listener ears(server, {channel});
+  listener ears(server, {lock_channel});
   EXPECT_EQ(*leave(db(), who), departure::released);
   EXPECT_EQ(content(), state_map{});
   EXPECT_EQ(*leave(db(), who), departure::gone);
-  EXPECT_EQ(ears.heard(1), messages{channel + " 0"});
+  EXPECT_EQ(ears.heard(1), messages{lock_channel + " 0"});
 }
 
 TEST_F(redisson_lock_state, a_name_with_braces_is_published_without_more_of_them) {
@@ -78,7 +78,7 @@ TEST_F(redisson_lock_state, what_is_redissons_is_neither_released_nor_renewed_by
   const auto who = fresh_claim("orders", 60s);
   state({{"HINCRBY", "orders", java, "1"}, {"PEXPIRE", "orders", "30000"}});
   const auto before = content();
-  listener ears(server, {channel});
+  listener ears(server, {lock_channel});
   EXPECT_EQ(*leave(db(), who), departure::gone);
   EXPECT_EQ(look(db(), who)->is, kind::gone);
   EXPECT_EQ(content(), before);
@@ -102,7 +102,7 @@ TEST_F(redisson_lock_state, a_waiting_claim_takes_the_lock_that_redisson_has_let
   const auto who = fresh_claim("orders");
   ASSERT_EQ(enter(db(), who)->is, kind::waiting);
   ASSERT_EQ(look(db(), who)->is, kind::waiting);
-  state({{"DEL", "orders"}, {"PUBLISH", channel, "0"}});
+  state({{"DEL", "orders"}, {"PUBLISH", lock_channel, "0"}});
   EXPECT_EQ(look(db(), who)->is, kind::held);
   EXPECT_EQ(content(), (state_map{{"orders", "hash: " + owner(who) + "=1"}}));
 }
@@ -170,10 +170,10 @@ TEST_F(redisson_lock_state, a_holder_of_redissons_is_seen_and_can_be_broken_only
   EXPECT_GT(seen.holders[0].lease_left, 25s);
   EXPECT_THROW(static_cast<void>(locks().evict("orders", seen.holders[0].id)), lock_error);
   EXPECT_EQ(left("orders") > 0, true);
-  listener ears(server, {channel});
+  listener ears(server, {lock_channel});
   EXPECT_TRUE(locks().evict_by_force("orders", seen.holders[0].id));
   EXPECT_EQ(content(), state_map{});
-  EXPECT_EQ(ears.heard(1), messages{channel + " 0"});
+  EXPECT_EQ(ears.heard(1), messages{lock_channel + " 0"});
 }
 
 TEST_F(redisson_lock_state, what_interlock_keeps_beside_it_runs_out_by_itself) {

@@ -16,7 +16,7 @@ using testing::leave;
 using testing::look;
 using testing::shared_claim;
 
-const std::string channel = "redisson_rwlock:{rw}";
+const std::string rw_channel = "redisson_rwlock:{rw}";
 
 class redisson_rw_state : public redisson_table {
  protected:
@@ -89,7 +89,7 @@ TEST_F(redisson_rw_state, redissons_readers_still_read_when_we_have_left_for_as_
   java_reads(java, "40000", 2);
   java_reads(other_java, "20000");
   ASSERT_EQ(enter(db(), who)->is, kind::held);
-  listener ears(server, {channel});
+  listener ears(server, {rw_channel});
   EXPECT_EQ(*leave(db(), who), departure::released);
   EXPECT_EQ(content(), (state_map{{"rw", "hash: " + java + "=2 " + other_java + "=1 mode=read"},
                                   {timeout(java), "1"},
@@ -105,10 +105,10 @@ TEST_F(redisson_rw_state, the_last_reader_deletes_the_lock_and_publishes_0_whate
   java_reads(java, "30000");
   ASSERT_EQ(enter(db(), who)->is, kind::held);
   run({"DEL", timeout(java)});  // it ran out
-  listener ears(server, {channel});
+  listener ears(server, {rw_channel});
   EXPECT_EQ(*leave(db(), who), departure::released);
   EXPECT_EQ(content(), state_map{});
-  EXPECT_EQ(ears.heard(1), messages{channel + " 0"});
+  EXPECT_EQ(ears.heard(1), messages{rw_channel + " 0"});
 }
 
 TEST_F(redisson_rw_state, a_reader_whose_own_lease_ran_out_is_gone_although_others_keep_the_hash) {
@@ -127,10 +127,10 @@ TEST_F(redisson_rw_state, a_writer_is_a_field_with_its_mark_and_publishes_1_when
   EXPECT_EQ(enter(db(), who)->is, kind::held);
   EXPECT_EQ(content(), (state_map{{"rw", "hash: " + owner(who) + ":write=1 mode=write"}}));
   EXPECT_LE(left("rw"), 20'000) << "asked again: leases must not add up";
-  listener ears(server, {channel});
+  listener ears(server, {rw_channel});
   EXPECT_EQ(*leave(db(), who), departure::released);
   EXPECT_EQ(content(), state_map{});
-  EXPECT_EQ(ears.heard(1), messages{channel + " 1"});
+  EXPECT_EQ(ears.heard(1), messages{rw_channel + " 1"});
 }
 
 TEST_F(redisson_rw_state, redissons_writer_keeps_us_out_and_is_left_alone) {
@@ -153,13 +153,13 @@ TEST_F(redisson_rw_state, redissons_readers_keep_our_writer_out_and_let_our_read
 TEST_F(redisson_rw_state, a_downgrade_is_one_step_and_tells_readers_that_wait) {
   const auto who = fresh_claim("rw", 20s);
   const auto wrote = enter(db(), who).value();
-  listener ears(server, {channel});
+  listener ears(server, {rw_channel});
   const auto reads = convert(db(), who, lock_mode::shared, 1).value();
   EXPECT_EQ(reads.is, kind::held);
   EXPECT_EQ(reads.mode, lock_mode::shared);
   EXPECT_EQ(reads.token, wrote.token);
   EXPECT_EQ(content(), (state_map{{"rw", "hash: " + owner(who) + "=1 mode=read"}, {timeout(owner(who)), "1"}}));
-  EXPECT_EQ(ears.heard(1), messages{channel + " 1"});
+  EXPECT_EQ(ears.heard(1), messages{rw_channel + " 1"});
 }
 
 TEST_F(redisson_rw_state, an_upgrade_needs_to_be_alone_and_redissons_readers_count) {

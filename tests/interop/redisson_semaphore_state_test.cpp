@@ -12,7 +12,7 @@ using testing::leave;
 using testing::look;
 using testing::permit_claim;
 
-const std::string channel = "redisson_sc:{gate}", permits = "{gate}:timeout";
+const std::string semaphore_channel = "redisson_sc:{gate}", permits = "{gate}:timeout";
 const std::string java_permit("\x00\x8f\xff\x10 sixteen raw", 16), other_permit("\xfe\x00\x01\x02 sixteen raw", 16);
 
 class redisson_semaphore_state : public redisson_table {
@@ -26,7 +26,7 @@ class redisson_semaphore_state : public redisson_table {
 };
 
 TEST_F(redisson_semaphore_state, a_semaphore_that_is_not_there_is_set_up_and_published) {
-  listener ears(server, {channel});
+  listener ears(server, {semaphore_channel});
   const auto who = permit_claim("gate", 1, 3, 20s);
   const auto now = server_now();
   EXPECT_EQ(enter(db(), who)->is, kind::held);
@@ -35,7 +35,7 @@ TEST_F(redisson_semaphore_state, a_semaphore_that_is_not_there_is_set_up_and_pub
   EXPECT_NEAR(score(permits, permit(who)), static_cast<double>(now) + 20'000, 2'000);
   EXPECT_EQ(left("gate"), -1);
   EXPECT_EQ(left(permits), -1);
-  EXPECT_EQ(ears.heard(1), messages{channel + " 3"});
+  EXPECT_EQ(ears.heard(1), messages{semaphore_channel + " 3"});
 }
 
 TEST_F(redisson_semaphore_state, one_that_redisson_set_up_is_used_as_it_is) {
@@ -46,33 +46,33 @@ TEST_F(redisson_semaphore_state, one_that_redisson_set_up_is_used_as_it_is) {
   EXPECT_EQ(free(), "0");
   EXPECT_EQ(run({"ZCARD", permits}), 3);
   EXPECT_EQ(enter(db(), late, entry::attempt)->is, kind::busy);
-  listener ears(server, {channel});
+  listener ears(server, {semaphore_channel});
   EXPECT_EQ(*leave(db(), who), departure::released);
   EXPECT_EQ(content(), (state_map{{"gate", "2"}, {permits, "zset: " + java_permit}}));
-  EXPECT_EQ(ears.heard(1), messages{channel + " 2"}) << "several: how many came back";
+  EXPECT_EQ(ears.heard(1), messages{semaphore_channel + " 2"}) << "several: how many came back";
 }
 
 TEST_F(redisson_semaphore_state, giving_back_one_permit_publishes_how_many_are_free) {
   const auto who = permit_claim("gate", 1, 3);
   ASSERT_EQ(enter(db(), who)->is, kind::held);
-  listener ears(server, {channel});
+  listener ears(server, {semaphore_channel});
   EXPECT_EQ(*leave(db(), who), departure::released);
   EXPECT_EQ(*leave(db(), who), departure::gone);
   EXPECT_EQ(content(), (state_map{{"gate", "3"}}));
-  EXPECT_EQ(ears.heard(1), messages{channel + " 3"});
+  EXPECT_EQ(ears.heard(1), messages{semaphore_channel + " 3"});
 }
 
 TEST_F(redisson_semaphore_state, permits_that_ran_out_come_back_and_are_published) {
   run({"SET", "gate", "2"});
   java_has(java_permit, server_now() - 10);
   java_has(other_permit, server_now() + 60'000);
-  listener ears(server, {channel});
+  listener ears(server, {semaphore_channel});
   const auto who = permit_claim("gate", 1, 2);
   EXPECT_EQ(enter(db(), who)->is, kind::held);
   EXPECT_EQ(free(), "0");
   EXPECT_EQ(score(permits, java_permit), -1);
   EXPECT_NE(score(permits, other_permit), -1);
-  EXPECT_EQ(ears.heard(1), messages{channel + " 1"});
+  EXPECT_EQ(ears.heard(1), messages{semaphore_channel + " 1"});
 }
 
 TEST_F(redisson_semaphore_state, who_waits_is_told_when_the_first_permit_in_the_way_ends) {

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
 namespace {
-void must(int error, const char* what) {
+void throw_if(int error, const char* what) {
   if (error != 0) throw std::system_error(error, std::generic_category(), what);
 }
 }  // namespace
@@ -51,9 +51,9 @@ agent::~agent() {
 
 void agent::start(const std::string& program, const std::vector<std::string>& arguments) {
   std::array<int, 2> down{}, up{};
-  if (pipe2(down.data(), O_CLOEXEC) != 0 || pipe2(up.data(), O_CLOEXEC) != 0) must(errno, "pipe");
+  if (pipe2(down.data(), O_CLOEXEC) != 0 || pipe2(up.data(), O_CLOEXEC) != 0) throw_if(errno, "pipe");
   posix_spawn_file_actions_t plan;
-  must(posix_spawn_file_actions_init(&plan), "spawn");
+  throw_if(posix_spawn_file_actions_init(&plan), "spawn");
   posix_spawn_file_actions_adddup2(&plan, down[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&plan, up[1], STDOUT_FILENO);
   std::vector<std::string> words{program};
@@ -67,7 +67,7 @@ void agent::start(const std::string& program, const std::vector<std::string>& ar
   close(up[1]);
   to_ = down[1];
   from_ = up[0];
-  must(failed, program.c_str());
+  throw_if(failed, program.c_str());
 }
 
 std::optional<std::string> agent::line(std::chrono::milliseconds within) {
@@ -80,7 +80,7 @@ std::optional<std::string> agent::line(std::chrono::milliseconds within) {
     }
     const auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(end - clock::now()), 0ms);
     pollfd ready{from_, POLLIN, 0};
-    if (poll(&ready, 1, static_cast<int>(left.count())) < 0 && errno != EINTR) must(errno, "poll");
+    if (poll(&ready, 1, static_cast<int>(left.count())) < 0 && errno != EINTR) throw_if(errno, "poll");
     if (ready.revents == 0) {
       if (left == 0ms) return std::nullopt;
       continue;
@@ -105,7 +105,7 @@ std::optional<std::string> agent::after(const std::string& beginning, std::chron
 
 void agent::say(const std::string& line) const {
   const auto text = line + "\n";
-  if (write(to_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) must(errno, "write to the agent");
+  if (write(to_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) throw_if(errno, "write to the agent");
 }
 
 void agent::end_input() {

@@ -10,7 +10,7 @@
 namespace interlock::test_support {
 namespace {
 
-constexpr auto script = R"sh(
+constexpr auto commands = R"sh(
 set -e
 curve="-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
 authority() { # NAME
@@ -47,7 +47,7 @@ void copy_certificate(const certificate& from, const certificate& to) {
 
 certificates::certificates() : folder_("certificates") {
   const auto& folder = folder_.path();
-  std::ofstream(folder / "make.sh") << script;
+  std::ofstream(folder / "make.sh") << commands;
   const auto line = "cd '" + folder.string() + "' && sh make.sh >log 2>&1 </dev/null";
   if (std::system(line.c_str()) != 0) {
     throw std::runtime_error("openssl made no certificates; ./dev test installs it if it is missing:\n" +

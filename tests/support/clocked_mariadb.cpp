@@ -21,12 +21,7 @@ namespace {
 const sql::object_names names{.schema = "clocked", .quote = '`'};
 const std::atomic<bool> never{false};
 
-std::string with_own_clock(std::string text) {
-  constexpr std::string_view clock = "utc_timestamp(6)", ours = "@test_clock";
-  for (auto at = text.find(clock); at != text.npos; at = text.find(clock, at + ours.size()))
-    text.replace(at, clock.size(), ours);
-  return text;
-}
+std::string with_test_clock(const std::string& text) { return with_own_clock(text, "utc_timestamp(6)", "@test_clock"); }
 
 }  // namespace
 
@@ -38,7 +33,7 @@ clocked_mariadb::clocked_mariadb(const mariadb_server& on, backend_events&) {
   talk to(made.get(), boot_clock::now() + std::chrono::seconds{20}, never);
   to.connect(settings, {}).value();
   to.say("set @test_clock = '2020-01-01 00:00:00.000000'").value();
-  for (const auto& one : schema_statements(names)) to.say(with_own_clock(one)).value();
+  for (const auto& one : schema_statements(names)) to.say(with_test_clock(one)).value();
   auto ask = to.prepare(sql::filled_in(ask_text, names)).value();
   with_ = std::make_unique<asker>(std::move(made), std::move(ask), names, "7\nhost\nprogram\npurpose");
 }
@@ -83,7 +78,7 @@ void clocked_mariadb::survey(const survey_query& what, completion<survey_page> d
   const auto one =
       std::make_shared<sql::errand>(nullptr, std::vector<std::string>{},
                                     [&](const result<const sql::rows*>& got) { done(sql::read_page(**got, most)); });
-  one->text = with_own_clock(survey_text(names, what));
+  one->text = with_test_clock(survey_text(names, what));
   run(one);
 }
 

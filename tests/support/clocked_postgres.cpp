@@ -13,35 +13,33 @@
 
 namespace interlock::test_support {
 
-using namespace postgres_store;
+using postgres_store::pg_notice;
+using postgres_store::pg_rows;
 
 namespace {
 
 constexpr auto channel = "clocked";
 
-std::string with_own_clock(std::string text) {
-  constexpr std::string_view clock = "clock_timestamp()", ours = "current_setting('test.clock')::timestamptz";
-  for (auto at = text.find(clock); at != text.npos; at = text.find(clock, at + ours.size()))
-    text.replace(at, clock.size(), ours);
-  return text;
+std::string with_setting_as_clock(const std::string& text) {
+  return with_own_clock(text, "clock_timestamp()", "current_setting('test.clock')::timestamptz");
 }
 
 }  // namespace
 
 clocked_postgres::clocked_postgres(const postgres_server& on, backend_events& events)
     : events_(events), with_(PQconnectdb(on.conninfo().c_str())) {
-  const object_names names;
+  const postgres_store::object_names names;
   PQsetNoticeProcessor(
       with_.get(), [](void*, const char*) {}, nullptr);
   run("set test.clock = '2020-01-01'");
-  run(with_own_clock(schema_text(names)));
+  run(with_setting_as_clock(postgres_store::schema_text(names)));
   run("listen " + std::string(channel));
   const auto prepare = [&](const char* name, const std::string& text, const std::vector<Oid>& types) {
     const pg_rows made(PQprepare(with_.get(), name, text.c_str(), static_cast<int>(types.size()), types.data()));
     if (PQresultStatus(made.get()) != PGRES_COMMAND_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
   };
-  prepare("ask", filled_in(ask_text, names), ask_types());
-  prepare("survey", with_own_clock(filled_in(embedded::postgres_survey_sql, names)), {17, 17, 20});
+  prepare("ask", sql::filled_in(postgres_store::ask_text, names), postgres_store::ask_types());
+  prepare("survey", with_setting_as_clock(sql::filled_in(embedded::postgres_survey_sql, names)), {17, 17, 20});
 }
 
 pg_rows clocked_postgres::run(const std::string& text) {
@@ -58,23 +56,24 @@ void clocked_postgres::set_clock(std::chrono::microseconds since_1970) {
 
 void clocked_postgres::deliver_news() {
   run("select 1");
-  for (pg_notice one(PQnotifies(with_.get())); one; one.reset(PQnotifies(with_.get()))) deliver(one->extra, events_);
+  for (pg_notice one(PQnotifies(with_.get())); one; one.reset(PQnotifies(with_.get())))
+    postgres_store::deliver(one->extra, events_);
 }
 
 std::vector<sql::reply> clocked_postgres::ask(const std::vector<sql::question>& what) {
   std::vector<const sql::question*> all;
   for (const auto& one : what) all.push_back(&one);
   parameters_.write(all, channel, "7\nhost\nprogram\npurpose");
-  const pg_rows rows(PQexecPrepared(with_.get(), "ask", ask_parameters::count, parameters_.values(),
-                                    parameters_.lengths(), ask_parameters::formats(), 1));
+  const pg_rows rows(PQexecPrepared(with_.get(), "ask", postgres_store::ask_parameters::count, parameters_.values(),
+                                    parameters_.lengths(), postgres_store::ask_parameters::formats(), 1));
   if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
   std::vector<sql::reply> out;
-  for (int row = 0; row < PQntuples(rows.get()); ++row) out.push_back(read_reply(rows.get(), row));
+  for (int row = 0; row < PQntuples(rows.get()); ++row) out.push_back(postgres_store::read_reply(rows.get(), row));
   return out;
 }
 
 void clocked_postgres::survey(const survey_query& what, completion<survey_page> done) {
-  const auto errand = survey_errand(what, std::move(done));
+  const auto errand = postgres_store::survey_errand(what, std::move(done));
   std::vector<const char*> values;
   std::vector<int> lengths, formats;
   for (const auto& one : errand->parameters) {
@@ -85,7 +84,7 @@ void clocked_postgres::survey(const survey_query& what, completion<survey_page> 
   pg_rows got(PQexecPrepared(with_.get(), "survey", static_cast<int>(values.size()), values.data(), lengths.data(),
                              formats.data(), 1));
   if (PQresultStatus(got.get()) != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
-  const result_rows rows(std::move(got));
+  const postgres_store::result_rows rows(std::move(got));
   errand->read(&rows);
 }
 

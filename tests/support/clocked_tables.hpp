@@ -6,11 +6,19 @@
 #include <interlock/backend.hpp>
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace interlock::test_support {
+
+/// A database's statements, which read the clock by `theirs`, with one that a test moves.
+inline std::string with_own_clock(std::string text, std::string_view theirs, std::string_view ours) {
+  for (auto at = text.find(theirs); at != text.npos; at = text.find(theirs, at + ours.size()))
+    text.replace(at, theirs.size(), ours);
+  return text;
+}
 
 /// The lock tables of a database, asked one thing at a time: each answer is there before the call returns.
 class clocked_tables {

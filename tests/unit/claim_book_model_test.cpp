@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/claim_book.hpp"
+#include "support/numbered_secret.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using kind = standing::kind;
+using test_support::numbered_secret;
 
 /// The same rules said in another way: a list in order of arrival, looked through from the start each time.
 struct model {
@@ -76,13 +78,6 @@ struct model {
   }
 };
 
-claim_secret secret(std::uint32_t n) {
-  std::array<std::byte, 16> bytes{};
-  bytes[0] = static_cast<std::byte>(n);
-  bytes[1] = static_cast<std::byte>(n >> 8);
-  return claim_secret(bytes);
-}
-
 unsigned seed() {
   const char* given = std::getenv("INTERLOCK_SEED");
   return given == nullptr ? 20240607U : static_cast<unsigned>(std::strtoul(given, nullptr, 10));
@@ -104,7 +99,7 @@ void compare(std::uint32_t capacity, std::mt19937& dice) {
     const bool reads = capacity == lock_capacity && id % 2 == 0;
     const auto weight = capacity == lock_capacity ? (reads ? 1 : capacity) : 1 + id % capacity;
     const claim who{.name = "x",
-                    .secret = secret(id),
+                    .secret = numbered_secret(id),
                     .mode = reads ? lock_mode::shared : lock_mode::exclusive,
                     .weight = weight,
                     .capacity = capacity,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/claim_book.hpp"
+#include "support/numbered_secret.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,13 +14,9 @@ using namespace std::chrono_literals;
 using core::book_news;
 using core::claim_book;
 using kind = standing::kind;
+using test_support::numbered_secret;
 
-claim_secret secret(std::uint32_t n) {
-  std::array<std::byte, 16> bytes{};
-  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<std::byte>(n >> (8 * i));
-  return claim_secret(bytes);
-}
-claim writer(std::uint32_t n) { return {.name = "x", .secret = secret(n), .lease = 10s, .wait_lease = 4s}; }
+claim writer(std::uint32_t n) { return {.name = "x", .secret = numbered_secret(n), .lease = 10s, .wait_lease = 4s}; }
 claim reader(std::uint32_t n) {
   auto one = writer(n);
   one.mode = lock_mode::shared;
@@ -124,7 +121,7 @@ TEST_F(claim_book_rules, a_waiter_lives_by_its_own_shorter_lease_and_a_grant_doe
   enter(writer(2));
   now += 3s;
   leave(writer(1));
-  EXPECT_EQ(told(book_news::kind::granted), whom{secret(2)});
+  EXPECT_EQ(told(book_news::kind::granted), whom{numbered_secret(2)});
   EXPECT_EQ(book.describe("x", now).holders.at(0).lease_left, 1s);
   now += 1001ms;
   EXPECT_EQ(look(writer(2)).is, kind::gone);
@@ -204,7 +201,7 @@ TEST_F(claim_book_rules, a_reader_does_not_overtake_a_waiting_writer) {
   EXPECT_EQ(enter(reader(3), entry::attempt).is, kind::busy);
   EXPECT_EQ(enter(reader(3)).is, kind::waiting);
   leave(writer(2));
-  EXPECT_EQ(told(book_news::kind::granted), whom{secret(3)}) << "a leaving writer frees the readers behind it";
+  EXPECT_EQ(told(book_news::kind::granted), whom{numbered_secret(3)}) << "a leaving writer frees the readers behind it";
 }
 
 TEST_F(claim_book_rules, the_longest_fitting_prefix_of_the_queue_is_granted) {
@@ -214,7 +211,7 @@ TEST_F(claim_book_rules, the_longest_fitting_prefix_of_the_queue_is_granted) {
   enter(writer(4));
   enter(reader(5));
   leave(writer(1));
-  EXPECT_EQ(told(book_news::kind::granted), (whom{secret(2), secret(3)}));
+  EXPECT_EQ(told(book_news::kind::granted), (whom{numbered_secret(2), numbered_secret(3)}));
 }
 
 TEST_F(claim_book_rules, permits_add_up_to_the_capacity_and_not_beyond) {
@@ -226,7 +223,7 @@ TEST_F(claim_book_rules, permits_add_up_to_the_capacity_and_not_beyond) {
   leave(permits(1, 2, 5));
   EXPECT_EQ(look(permits(5, 1, 5)).is, kind::waiting) << "small ones do not overtake a big one";
   leave(permits(2, 3, 5));
-  EXPECT_EQ(told(book_news::kind::granted), (whom{secret(4), secret(5)}));
+  EXPECT_EQ(told(book_news::kind::granted), (whom{numbered_secret(4), numbered_secret(5)}));
 }
 
 TEST_F(claim_book_rules, another_capacity_is_refused_while_the_name_is_in_use) {
@@ -243,7 +240,7 @@ TEST_F(claim_book_rules, a_downgrade_leaves_no_gap_and_lets_readers_in) {
   enter(reader(2));
   enter(writer(3));
   EXPECT_EQ(convert(writer(1), lock_mode::shared, 1)->is, kind::held);
-  EXPECT_EQ(told(book_news::kind::granted), whom{secret(2)});
+  EXPECT_EQ(told(book_news::kind::granted), whom{numbered_secret(2)});
   leave(reader(2));
   EXPECT_EQ(look(writer(3)).is, kind::waiting) << "the downgraded one still reads";
 }
@@ -267,7 +264,7 @@ TEST_F(claim_book_rules, a_queued_upgrade_goes_before_everyone_and_a_second_one_
   EXPECT_EQ(convert(reader(2), lock_mode::exclusive, lock_capacity, entry::queue).error(), errc::deadlock);
   EXPECT_EQ(enter(reader(4), entry::attempt).is, kind::busy) << "nobody joins the readers it waits for";
   leave(reader(2));
-  EXPECT_EQ(told(book_news::kind::granted), whom{secret(1)});
+  EXPECT_EQ(told(book_news::kind::granted), whom{numbered_secret(1)});
   EXPECT_EQ(look(reader(1)).mode, lock_mode::exclusive);
 }
 
@@ -283,7 +280,7 @@ TEST_F(claim_book_rules, a_gentle_eviction_tells_the_holder_and_keeps_the_lock_s
   enter(writer(1));
   enter(writer(2));
   EXPECT_TRUE(evict(writer(1), false));
-  EXPECT_EQ(told(book_news::kind::evicted), whom{secret(1)});
+  EXPECT_EQ(told(book_news::kind::evicted), whom{numbered_secret(1)});
   const auto told_why = look(writer(1));
   EXPECT_EQ(told_why.is, kind::gone);
   EXPECT_EQ(told_why.reason, standing::cause::evicted);

@@ -14,7 +14,7 @@ namespace interlock {
 namespace {
 
 using namespace std::chrono_literals;
-using kind = core::cell_verdict::kind;
+using verdict = core::cell_verdict::kind;
 
 cell at(std::string value) { return {std::move(value), {7}}; }
 core::latch_terms ours(std::uint32_t count) { return {"start", count, false}; }
@@ -22,14 +22,14 @@ core::latch_terms theirs(std::uint32_t count) { return {"start", count, true}; }
 
 TEST(latch_rules, the_first_to_count_makes_it) {
   const auto what = core::count_down_rule(ours(3), 1)(cell{});
-  EXPECT_EQ(what.is, kind::write);
+  EXPECT_EQ(what.is, verdict::write);
   EXPECT_EQ(what.value, "latch 2/3");
   EXPECT_EQ(*what.answer, 2U);
 }
 
 TEST(latch_rules, what_is_not_there_is_shut_if_it_is_ours_and_open_if_it_is_another_librarys) {
-  EXPECT_EQ(core::wait_rule(ours(3))(cell{}).is, kind::wait);
-  EXPECT_EQ(core::wait_rule(theirs(3))(cell{}).is, kind::finish);
+  EXPECT_EQ(core::wait_rule(ours(3))(cell{}).is, verdict::wait);
+  EXPECT_EQ(core::wait_rule(theirs(3))(cell{}).is, verdict::finish);
   EXPECT_EQ(*core::left_rule(ours(3))(cell{}).answer, 3U);
   EXPECT_EQ(*core::left_rule(theirs(3))(cell{}).answer, 0U);
   EXPECT_EQ(core::count_down_rule(theirs(3), 1)(cell{}).answer.error(), errc::invalid_argument);
@@ -38,8 +38,8 @@ TEST(latch_rules, what_is_not_there_is_shut_if_it_is_ours_and_open_if_it_is_anot
 TEST(latch_rules, an_open_one_is_remembered_as_such) {
   const auto what = core::count_down_rule(ours(3), 2)(at("latch 2/3"));
   EXPECT_EQ(what.value, "latch 0/3");
-  EXPECT_EQ(core::wait_rule(ours(3))(at("latch 0/3")).is, kind::finish);
-  EXPECT_EQ(core::create_rule(ours(3))(at("latch 0/3")).is, kind::finish);
+  EXPECT_EQ(core::wait_rule(ours(3))(at("latch 0/3")).is, verdict::finish);
+  EXPECT_EQ(core::create_rule(ours(3))(at("latch 0/3")).is, verdict::finish);
   EXPECT_EQ(core::reset_rule(ours(3))(at("latch 0/3")).value, "latch 3/3");
 }
 
@@ -54,7 +54,7 @@ TEST(latch_rules, what_is_no_latch_is_refused) {
 TEST(latch_rules, another_count_is_refused_where_it_can_be_seen) {
   EXPECT_EQ(core::wait_rule(ours(3))(at("latch 1/4")).answer.error(), errc::invalid_argument);
   EXPECT_EQ(core::wait_rule(theirs(3))(at("4")).answer.error(), errc::invalid_argument);
-  EXPECT_EQ(core::wait_rule(theirs(3))(at("2")).is, kind::wait);
+  EXPECT_EQ(core::wait_rule(theirs(3))(at("2")).is, verdict::wait);
 }
 
 TEST(cell_record, a_mark_is_found_again_until_it_is_pushed_out) {

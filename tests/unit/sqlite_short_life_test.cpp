@@ -12,7 +12,7 @@
 namespace interlock::test {
 namespace {
 
-struct sqlite_short_life_test : testing::Test {
+struct sqlite_short_life_test : ::testing::Test {
   scratch_folder folder;
   std::string url = "sqlite:" + folder.file();
 

@@ -12,7 +12,7 @@ namespace {
 
 using kind = standing::kind;
 
-struct sqlite_store_test : testing::Test {
+struct sqlite_store_test : ::testing::Test {
   scratch_folder folder;
 };
 

@@ -10,7 +10,7 @@ namespace {
 using kind = standing::kind;
 constexpr std::uint64_t per_generation = std::uint64_t{1} << 40;
 
-struct sqlite_token_test : testing::Test {
+struct sqlite_token_test : ::testing::Test {
   scratch_folder folder;
   moved_clock clock;
 

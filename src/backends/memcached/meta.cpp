@@ -24,7 +24,7 @@ std::optional<T> number(std::string_view text) {
   return out;
 }
 
-std::string_view word(std::string_view& rest) {
+std::string_view next_word(std::string_view& rest) {
   const auto end = rest.find(' ');
   const auto out = rest.substr(0, end);
   rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
@@ -33,7 +33,7 @@ std::string_view word(std::string_view& rest) {
 
 void read_flags(std::string_view rest, meta_reply& out) {
   while (!rest.empty()) {
-    const auto flag = word(rest);
+    const auto flag = next_word(rest);
     if (flag.starts_with('c')) out.cas = number<std::uint64_t>(flag.substr(1)).value_or(0);
     if (flag.starts_with('t')) out.left = number<std::int64_t>(flag.substr(1)).value_or(0);
   }
@@ -49,9 +49,9 @@ meta_parse parse_reply(std::string_view bytes) {
   const auto whole = rest;
   meta_parse out{.is = kind::complete, .used = end + line_end.size()};
   auto& reply = out.reply;
-  const auto first = word(rest);
+  const auto first = next_word(rest);
   if (first == "VA") {
-    const auto size = number<std::size_t>(word(rest));
+    const auto size = number<std::size_t>(next_word(rest));
     if (!size || *size > longest_value) return {.is = kind::malformed};
     if (bytes.size() < out.used + *size + line_end.size()) return {.is = kind::partial};
     reply.is = meta_reply::word::value;

@@ -7,7 +7,7 @@
 namespace interlock::inline v1::mysql_store {
 namespace {
 
-constexpr std::size_t longest = 300;
+constexpr std::size_t longest_text = 300;
 constexpr unsigned most_tries = 5;       // of a transaction that stood in another's way
 constexpr unsigned most_long_waits = 2;  // of one that waited for a row for a second and more
 
@@ -53,7 +53,7 @@ constexpr unsigned deadlock = 1213, long_wait = 1205, unknown_statement = 1243;
 
 std::string tidy_text(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  std::string out(text.substr(0, longest));
+  std::string out(text.substr(0, longest_text));
   for (auto& c : out)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   return out;

@@ -10,8 +10,8 @@
 namespace interlock::inline v1::mysql_store {
 namespace {
 
-constexpr std::size_t longest = 64;  // of MySQL; MariaDB would take 192 bytes
-constexpr std::size_t digits = 32;   // of the hash
+constexpr std::size_t longest_key = 64;  // of MySQL; MariaDB would take 192 bytes
+constexpr std::size_t hash_digits = 32;  // of the hash
 
 // MySQL takes capitals for small letters, and other scripts in ways that differ: only these are safe as they are.
 bool is_safe(unsigned char c) { return c < 0x80 && (c < 'A' || c > 'Z'); }
@@ -24,7 +24,7 @@ result<std::string> hash_of(std::string_view name) {
     return failure(errc::unsupported, "OpenSSL refuses SHA-512, which long names need");
   std::string out;
   std::uint32_t bits = 0, count = 0;
-  for (std::size_t at = 0; out.size() < digits;) {
+  for (std::size_t at = 0; out.size() < hash_digits;) {
     if (count < 5) {
       bits |= static_cast<std::uint32_t>(sum[at++]) << count;
       count += 8;
@@ -39,9 +39,9 @@ result<std::string> hash_of(std::string_view name) {
 }  // namespace
 
 result<std::string> user_lock_key(std::string_view name, key_rule rule) {
-  const bool as_it_is = !name.empty() && name.size() <= longest && std::all_of(name.begin(), name.end(), [](char c) {
-    return is_safe(static_cast<unsigned char>(c));
-  });
+  const bool as_it_is =
+      !name.empty() && name.size() <= longest_key &&
+      std::all_of(name.begin(), name.end(), [](char c) { return is_safe(static_cast<unsigned char>(c)); });
   if (as_it_is) return std::string(name);
   if (rule == key_rule::plain)
     return failure(errc::invalid_argument,
@@ -49,7 +49,7 @@ result<std::string> user_lock_key(std::string_view name, key_rule rule) {
                    "which others they tell apart");
   const auto hash = hash_of(name);
   if (!hash) return hash.error();
-  std::string out = name.empty() ? "__empty__" : std::string(name.substr(0, longest - digits));
+  std::string out = name.empty() ? "__empty__" : std::string(name.substr(0, longest_key - hash_digits));
   for (auto& c : out) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     if (static_cast<unsigned char>(c) >= 0x80) c = '_';

@@ -18,7 +18,6 @@ using checks = std::vector<store_check>;
 using redis_store::packet;
 using redis_store::reply;
 
-constexpr milliseconds patience{1'500};
 constexpr milliseconds tolerable{500};  // between the nodes' clocks
 
 /// What one node said.
@@ -148,7 +147,7 @@ void examine(const std::shared_ptr<quorum>& at, completion<checks> done) {
     }
     (*answer)(std::move(out));
   });
-  all->start(patience, [&](unsigned node, completion<sight> each) { look_at(at->at(node), std::move(each)); });
+  all->start([&](unsigned node, completion<sight> each) { look_at(at->at(node), std::move(each)); });
 }
 
 }  // namespace interlock::inline v1::quorum_store

@@ -16,6 +16,7 @@ namespace interlock::inline v1::quorum_store {
 template <class T>
 class gathering final : public alarm, public std::enable_shared_from_this<gathering<T>> {
  public:
+  static constexpr milliseconds patience{1'500};          // less than the engine's own
   using answers = std::vector<std::optional<result<T>>>;  // by node; nothing: it did not answer
 
   gathering(std::shared_ptr<quorum> at, std::function<void(answers)> done)
@@ -23,7 +24,7 @@ class gathering final : public alarm, public std::enable_shared_from_this<gather
 
   /// `ask(node, completion)` for each.
   template <class Ask>
-  void start(milliseconds patience, Ask ask) {
+  void start(Ask ask) {
     quorum_->at(quorum_->now() + patience, this->weak_from_this());
     for (unsigned i = 0; i < quorum_->size(); ++i)
       ask(i, completion<T>([self = this->shared_from_this(), i](result<T> got) { self->take(i, std::move(got)); }));

@@ -10,8 +10,6 @@
 namespace interlock::inline v1::quorum_store {
 namespace {
 
-constexpr milliseconds patience{1'500};  // less than the engine's own
-
 /// What the nodes say about one claim.
 struct sightings {
   claim_info info{};
@@ -118,8 +116,7 @@ void survey(const std::shared_ptr<quorum>& at, survey_query what, completion<sur
     next.after = page.locks[0].name;
     survey(at, std::move(next), std::move(*answer));
   });
-  all->start(patience,
-             [&](unsigned node, completion<survey_page> each) { at->at(node).locks().survey(what, std::move(each)); });
+  all->start([&](unsigned node, completion<survey_page> each) { at->at(node).locks().survey(what, std::move(each)); });
 }
 
 void evict(const std::shared_ptr<quorum>& at, std::string_view name, const claim_id& who, bool force,
@@ -142,9 +139,8 @@ void evict(const std::shared_ptr<quorum>& at, std::string_view name, const claim
     if (answered < at->rules().needed) return (*answer)(too_few(*at, answered));
     (*answer)(any);
   });
-  all->start(patience, [&](unsigned node, completion<bool> each) {
-    at->at(node).locks().evict(name, who, force, std::move(each));
-  });
+  all->start(
+      [&](unsigned node, completion<bool> each) { at->at(node).locks().evict(name, who, force, std::move(each)); });
 }
 
 }  // namespace interlock::inline v1::quorum_store

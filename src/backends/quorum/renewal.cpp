@@ -14,7 +14,7 @@ using core::quorum_tally;
 
 namespace {
 
-node_vote::kind vote_of(const result<standing>& got) noexcept {
+node_vote::kind vote_on_renewal(const result<standing>& got) noexcept {
   if (!got) return node_vote::kind::silent;
   switch (got->is) {
     case standing::kind::held: return node_vote::kind::yes;
@@ -90,7 +90,7 @@ class renewal final : public alarm, public std::enable_shared_from_this<renewal>
   }
 
   void voted(std::size_t i, unsigned node, const result<standing>& got) {
-    auto vote = vote_of(got);
+    auto vote = vote_on_renewal(got);
     if (vote == node_vote::kind::yes && shut_.has(node)) vote = node_vote::kind::silent;
     judge(i, [&](quorum_tally& tally) {
       if (got && got->is == standing::kind::held) batch_[i].token = std::max(batch_[i].token, got->token);

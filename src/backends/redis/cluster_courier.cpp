@@ -22,7 +22,7 @@ std::pair<std::string, std::uint16_t> key_of(const endpoint& where) { return {wh
 failure nowhere(std::string_view why) { return failure(errc::unavailable, "redis cluster: " + std::string(why)); }
 
 // A message published to a channel with a tag may come from the one shard that has the tag's slot.
-bool has_tag(std::string_view channel) { return channel.find('{') != channel.npos; }
+bool of_one_shard(std::string_view channel) { return channel.find('{') != channel.npos; }
 
 }  // namespace
 
@@ -353,7 +353,7 @@ void cluster_courier::listen(connection& on, bool everything) {
   }
   for (const auto& one : channels) {
     if (everything) on.send_for_push(packet({"SUBSCRIBE", one}), [](const result<reply>&) {});
-    if (sharded && has_tag(one) && at_slot(slot_of(one)).get() == &on)
+    if (sharded && of_one_shard(one) && at_slot(slot_of(one)).get() == &on)
       on.send_for_push(packet({"SSUBSCRIBE", one}), [](const result<reply>&) {});
   }
 }
@@ -366,7 +366,7 @@ void cluster_courier::subscribe(std::string_view channel, reply_handler done) {
     const std::lock_guard lock(mutex_);
     channels_.add(channel);
     to = ears_;
-    sharded = facts_.sharded_pubsub && has_tag(channel);
+    sharded = facts_.sharded_pubsub && of_one_shard(channel);
   }
   if (sharded)
     if (const auto shard = at_slot(slot_of(channel)))
@@ -382,7 +382,7 @@ void cluster_courier::unsubscribe(std::string_view channel) {
     const std::lock_guard lock(mutex_);
     if (!channels_.remove(channel)) return;
     to = ears_;
-    sharded = facts_.sharded_pubsub && has_tag(channel);
+    sharded = facts_.sharded_pubsub && of_one_shard(channel);
   }
   if (to) to->send_for_push(packet({"UNSUBSCRIBE", channel}), [](const result<reply>&) {});
   if (!sharded) return;

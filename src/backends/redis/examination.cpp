@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 5> asked_settings{"maxmemory-policy", "ap
                                                          "timeout"};
 
 /// What one master said.
-struct answers {
+struct server_answers {
   std::string info{};
   std::map<std::string, std::string, std::less<>> settings{};
   std::string denied{};  // why not, if it would not say
@@ -30,7 +30,7 @@ struct answers {
 
 struct examination {
   std::mutex mutex;
-  std::vector<answers> masters;
+  std::vector<server_answers> masters;
   std::size_t open = 0;
   std::string failed;
   redis_settings settings;
@@ -50,7 +50,7 @@ void check_version(const examination& all, std::vector<store_check>& out) {
     out.push_back({verdict::ok, "server", seen, {}});
 }
 
-void check_memory(const answers& one, std::vector<store_check>& out) {
+void check_memory(const server_answers& one, std::vector<store_check>& out) {
   const auto policy =
       one.settings.empty() ? std::string(info_field(one.info, "maxmemory_policy")) : one.setting("maxmemory-policy");
   const auto limit = info_field(one.info, "maxmemory");
@@ -65,7 +65,7 @@ void check_memory(const answers& one, std::vector<store_check>& out) {
                    "CONFIG SET maxmemory-policy noeviction, or a Redis of its own for locks"});
 }
 
-void check_persistence(const answers& one, std::vector<store_check>& out) {
+void check_persistence(const server_answers& one, std::vector<store_check>& out) {
   if (one.settings.empty()) {
     const bool log = info_field(one.info, "aof_enabled") == "1";
     out.push_back({verdict::warn, "persistence",
@@ -87,7 +87,7 @@ void check_persistence(const answers& one, std::vector<store_check>& out) {
     out.push_back({verdict::ok, "persistence", "append-only file, synced with every write", {}});
 }
 
-void check_replicas(const answers& one, const redis_settings& settings, std::vector<store_check>& out) {
+void check_replicas(const server_answers& one, const redis_settings& settings, std::vector<store_check>& out) {
   const auto count = info_field(one.info, "connected_slaves");
   if (count.empty() || count == "0") {
     if (settings.is == deployment::single && settings.replicas == 0)
@@ -109,7 +109,7 @@ void check_replicas(const answers& one, const redis_settings& settings, std::vec
                    "add replicas=1 to the URL, so that a grant waits for a replica"});
 }
 
-void check_patience(const answers& one, std::vector<store_check>& out) {
+void check_patience(const server_answers& one, std::vector<store_check>& out) {
   const auto idle = one.setting("timeout");
   if (!idle.empty() && idle != "0")
     out.push_back({verdict::warn, "idle clients", "are cut off after " + idle + " s, and with them their wake-ups",

@@ -22,8 +22,6 @@ constexpr std::size_t batch = 128;       // claims in one question
 constexpr milliseconds deaf_pause{100};  // between two looks of a waiter that cannot be told
 constexpr std::size_t handler_room = 24 * sizeof(void*);
 
-failure nonsense() { return failure(errc::internal, "the script's answer makes no sense"); }
-
 // For the length of one call; kept, so that building a question allocates nothing.
 struct scratch {
   std::string key, text;

@@ -14,8 +14,6 @@
 namespace interlock::inline v1::redis_store::native {
 namespace {
 
-using kind = standing::kind;
-
 constexpr std::size_t claim_head = 34;  // of a claim as it is sent, up to its id
 
 /// Numbers and ids at fixed places, to be appended in one piece.
@@ -63,8 +61,6 @@ failure other_capacity(std::int64_t capacity, std::string_view name) {
   return failure(errc::invalid_argument,
                  called(name) + " is in use as " + what + " and cannot be anything else at the same time");
 }
-
-failure nonsense() { return failure(errc::internal, "the script's answer makes no sense"); }
 
 }  // namespace
 
@@ -158,7 +154,7 @@ result<standing> answers::next(std::string_view name) {
     default: break;
   }
   if (code < 0 || code > 9) return nonsense();
-  out.is = code < 6 ? kind::held : code < 8 ? kind::waiting : kind::busy;
+  out.is = code < 6 ? standing::kind::held : code < 8 ? standing::kind::waiting : standing::kind::busy;
   out.mode = code % 2 != 0 ? lock_mode::shared : lock_mode::exclusive;
   out.token = static_cast<std::uint64_t>(number());
   out.tokens = static_cast<std::uint32_t>(number());
@@ -179,7 +175,7 @@ std::optional<news> read_news(std::string_view payload) noexcept {
   }
   if (payload.size() != granted_size || payload[0] != 'g' || static_cast<unsigned char>(payload[1]) > 1) return {};
   out.whom = claim_secret(bytes_at(payload, 2));
-  out.as.is = kind::held;
+  out.as.is = standing::kind::held;
   out.as.mode = payload[1] == 1 ? lock_mode::shared : lock_mode::exclusive;
   out.as.token = number_at<std::uint64_t>(payload, 18);
   out.as.tokens = number_at<std::uint32_t>(payload, 26);

@@ -24,6 +24,9 @@ void pack_eviction(std::string& to, const claim_id& who, bool force);
 /// How long a claim that was left finally is remembered, in microseconds.
 std::int64_t tomb_micros(const claim& who) noexcept;
 
+/// An answer that no script of ours gives.
+inline failure nonsense() { return failure(errc::internal, "the script's answer makes no sense"); }
+
 /// The answers in a script's list, one after the other.
 class answers {
  public:

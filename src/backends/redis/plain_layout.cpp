@@ -31,11 +31,11 @@ standing held(std::uint64_t token) noexcept {
 }
 
 // For the length of one call; kept, so that building a question allocates nothing.
-struct scratch {
+struct lock_keys {
   std::string key, companion;
 };
-scratch& work() {
-  thread_local scratch one;
+lock_keys& kept_keys() {
+  thread_local lock_keys one;
   return one;
 }
 
@@ -107,7 +107,7 @@ std::optional<failure> plain_layout::refusal(const claim& who, std::string_view 
 }
 
 void plain_layout::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
-  auto& key = work().key;
+  auto& key = kept_keys().key;
   key.clear();
   wish_.key.key(key, who.name);
   if (auto no = refusal(who, key)) return done(*no);
@@ -240,7 +240,7 @@ void plain_layout::leave(const claim& who, finality how, inline_work here, compl
   waits_no_more(who.name, who.secret);
   const bool final = how == finality::final;
   if (final && !wish_.tokens) bury(who);
-  auto& [key, companion] = work();
+  auto& [key, companion] = kept_keys();
   key.clear();
   companion.clear();
   wish_.key.key(key, who.name);

@@ -19,7 +19,7 @@
 namespace interlock::inline v1::redis_store::redisson {
 
 namespace {
-std::string joined(std::string_view shortcut, std::string_view kind, std::string_view operation) {
+std::string whole_text(std::string_view shortcut, std::string_view kind, std::string_view operation) {
   std::string out(shortcut);
   out += embedded::redis_redisson_book_lua;
   out += kind;
@@ -30,7 +30,7 @@ std::string joined(std::string_view shortcut, std::string_view kind, std::string
 }  // namespace
 
 built_script::built_script(std::string_view kind, std::string_view operation, std::string_view shortcut)
-    : text_(joined(shortcut, kind, operation)), script_(text_) {}
+    : text_(whole_text(shortcut, kind, operation)), script_(text_) {}
 
 object_scripts::object_scripts(std::string_view kind, std::string_view enter_shortcut, std::string_view leave_shortcut)
     : enter(kind, embedded::redis_redisson_enter_lua, enter_shortcut),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/redisson_layout.hpp"
+#include "backends/redis/settings.hpp"
 
 #include <string>
 #include <string_view>
@@ -10,8 +11,6 @@ namespace interlock::inline v1::redis_store {
 namespace {
 
 using redisson::object;
-
-failure bad(const std::string& text) { return failure(errc::invalid_argument, "store URL: " + text); }
 
 std::string_view option(const store_url& url, std::string_view name, std::string_view otherwise) {
   const auto found = url.options.find(name);

@@ -7,9 +7,9 @@
 #include <optional>
 
 namespace interlock::inline v1::redis_store {
-namespace {
-
 failure bad(const std::string& text) { return failure(errc::invalid_argument, "store URL: " + text); }
+
+namespace {
 
 result<std::int64_t> whole(std::string_view what, std::string_view text, std::int64_t least, std::int64_t most) {
   std::int64_t value = 0;

@@ -23,6 +23,9 @@ struct redis_settings {
   connection_settings connection{};
 };
 
+/// Something in the URL is wrong.
+failure bad(const std::string& text);
+
 result<redis_settings> read_settings(const backend_environment& environment);
 
 }  // namespace interlock::inline v1::redis_store

@@ -13,7 +13,7 @@
 namespace interlock::inline v1::sqlite_store {
 namespace {
 
-std::atomic<bool> short_life{false};
+std::atomic<bool> short_life_expected{false};
 
 struct wishes {
   durability wish = durability::normal;
@@ -53,7 +53,7 @@ store_traits traits_of_sqlite() {
 }  // namespace
 
 void expect_short_life() noexcept {
-  short_life.store(true);
+  short_life_expected.store(true);
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);        // statistics: a mutex for each allocation, and nobody reads them
   sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 256, 64);  // small blocks: its own choice is three times as much to touch
 }
@@ -67,7 +67,7 @@ result<std::unique_ptr<backend>> open_sqlite(const backend_environment& environm
   auto traits = traits_of_sqlite();
   std::unique_ptr<wake_channel> channel;
   auto opened = wake_channel::open(*file);
-  if (opened && !short_life.load())
+  if (opened && !short_life_expected.load())
     if (auto good = (*opened)->listen(); !good) opened = good.error();
   if (opened) {
     channel = std::move(*opened);

@@ -16,13 +16,6 @@ namespace {
 constexpr unsigned most_tries = 4;        // parents that vanish as fast as they are made
 constexpr milliseconds expected_for{10};  // whoever comes back later than this may well find another queue
 
-standing gone(bool evicted) {
-  standing out;
-  out.is = standing::kind::gone;
-  out.reason = evicted ? standing::cause::evicted : standing::cause::unknown;
-  return out;
-}
-
 std::string last_part(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
 }  // namespace

@@ -33,15 +33,6 @@ struct claims::confirmation {
   std::vector<std::pair<record_ptr, std::size_t>> waiting;
 };
 
-namespace {
-standing gone(bool evicted) {
-  standing out;
-  out.is = standing::kind::gone;
-  out.reason = evicted ? standing::cause::evicted : standing::cause::unknown;
-  return out;
-}
-}  // namespace
-
 void claims::look(std::span<const claim> whom, inline_work, completion<standings> done) {
   std::vector<std::shared_ptr<session>> used;
   change([&](aftermath& out) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/zookeeper/notes.hpp"
 
+#include "core/percent.hpp"
+
 #include <charconv>
 #include <utility>
 
@@ -11,42 +13,28 @@ constexpr std::string_view head = "interlock=1";
 
 // key=value, separated by blanks; what would spoil that is written %XX.
 void put(std::string& to, std::string_view key, std::string_view value) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
   if (value.empty()) return;
   to += ' ';
   to += key;
   to += '=';
   for (const char one : value) {
     const auto byte = static_cast<unsigned char>(one);
-    if (byte > ' ' && byte != '%' && byte != 0x7f) {
+    if (byte > ' ' && byte != '%' && byte != 0x7f)
       to += one;
-      continue;
-    }
-    to += '%';
-    to += digits[byte >> 4];
-    to += digits[byte & 15];
+    else
+      core::append_percent(to, one);
   }
 }
 template <class N>
   requires std::is_integral_v<N>
 void put(std::string& to, std::string_view key, N value) { put(to, key, std::string_view(std::to_string(value))); }
 
-int digit(char one) noexcept {
-  if (one >= '0' && one <= '9') return one - '0';
-  if (one >= 'A' && one <= 'F') return one - 'A' + 10;
-  return -1;
-}
-
 std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escaped = text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
-    if (!escaped) {
-      out += text[i];
-      continue;
-    }
-    out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-    i += 2;
+    const auto byte = text[i] == '%' ? core::from_percent(text.substr(i + 1, 2)) : std::nullopt;
+    out += byte.value_or(text[i]);
+    if (byte) i += 2;
   }
   return out;
 }

@@ -1,24 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "backends/zookeeper/paths.hpp"
 
+#include "core/percent.hpp"
+
 namespace interlock::inline v1::zookeeper_store {
-namespace {
-
-void put_escaped(std::string& to, char one) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  const auto byte = static_cast<unsigned char>(one);
-  to += '%';
-  to += digits[byte >> 4];
-  to += digits[byte & 15];
-}
-
-int digit(char one) noexcept {
-  if (one >= '0' && one <= '9') return one - '0';
-  if (one >= 'A' && one <= 'F') return one - 'A' + 10;
-  return -1;
-}
-
-}  // namespace
 
 std::string lock_root::encoded(std::string_view name) const {
   std::string out;
@@ -29,7 +14,7 @@ std::string lock_root::encoded(std::string_view name) const {
     if (plain && !(reserved && out.empty()))
       out += one;
     else
-      put_escaped(out, one);
+      core::append_percent(out, one);
   }
   return out;
 }
@@ -43,10 +28,9 @@ std::optional<std::string> lock_root::name_of(std::string_view child) const {
       out += child[i];
       continue;
     }
-    if (i + 2 >= child.size()) return {};
-    const int high = digit(child[i + 1]), low = digit(child[i + 2]);
-    if (high < 0 || low < 0) return {};
-    out += static_cast<char>(high * 16 + low);
+    const auto byte = core::from_percent(child.substr(i + 1, 2));
+    if (!byte) return {};
+    out += *byte;
     i += 2;
   }
   if (out.empty() || encoded(out) != child) return {};  // one way to write each name, and no other

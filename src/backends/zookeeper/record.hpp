@@ -95,4 +95,12 @@ struct record : std::enable_shared_from_this<record> {
 };
 using record_ptr = std::shared_ptr<record>;
 
+/// What is said of a claim that has no nodes any more.
+inline standing gone(bool evicted) {
+  standing out;
+  out.is = standing::kind::gone;
+  out.reason = evicted ? standing::cause::evicted : standing::cause::unknown;
+  return out;
+}
+
 }  // namespace interlock::inline v1::zookeeper_store

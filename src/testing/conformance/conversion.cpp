@@ -5,8 +5,6 @@ namespace interlock::inline v1::testing {
 
 INTERLOCK_SUITE(conversion);
 
-constexpr acquire_options shared_now{.mode = lock_mode::shared, .wait = 0ms};
-
 TEST_P(conversion, a_store_that_cannot_convert_refuses_and_keeps_the_hold) {
   if (store->traits().convert || !store->traits().shared) GTEST_SKIP() << "it converts, or has nothing to convert";
   auto held = store->connect().acquire("orders/42", shared_now);

@@ -7,8 +7,6 @@ namespace interlock::inline v1::testing {
 
 INTERLOCK_SUITE(sharing);
 
-constexpr acquire_options shared_now{.mode = lock_mode::shared, .wait = 0ms};
-
 TEST_P(sharing, a_store_without_shared_mode_refuses_it) {
   if (store->traits().shared) GTEST_SKIP() << "it has shared mode";
   const auto reply = store->connect().attempt("orders/42", shared_now);

@@ -19,6 +19,8 @@ namespace interlock::inline v1::testing {
 
 using namespace std::chrono_literals;
 
+inline constexpr acquire_options shared_now{.mode = lock_mode::shared, .wait = 0ms};
+
 /// Polls until it is true. The bound says "never", not "too slow": a loaded machine must not fail a test.
 bool eventually(const std::function<bool()>& holds, milliseconds within = 10s);
 
