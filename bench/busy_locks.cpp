@@ -51,4 +51,11 @@ double busy_pace(const interlock::client& locks, int count, double seconds) {
   return pace;
 }
 
+double lone_pace(const interlock::client& locks, double seconds) {
+  int pairs = 0;
+  const double begin = now();
+  for (; now() < begin + seconds; ++pairs) locks.acquire("lone").release().value();
+  return (now() - begin) / pairs;
+}
+
 }  // namespace bench

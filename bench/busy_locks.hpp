@@ -34,7 +34,12 @@ class busy_locks {
   std::atomic<bool> over_{false}, refused_{false};
 };
 
+/// As many as the cases with many locks have at once.
+inline constexpr int many_locks = 64;
+
 /// Seconds per pair with so many locks in use at once, called many/0, many/1, ...
 double busy_pace(const interlock::client& locks, int count, double seconds);
+/// The same with one lock, whose caller waits.
+double lone_pace(const interlock::client& locks, double seconds);
 
 }  // namespace bench

@@ -9,6 +9,9 @@
 
 namespace bench {
 
+/// The lock of cases that have only one.
+inline constexpr const char* one_name = "orders/42";
+
 /// Something we measure; it may have several figures.
 struct bench_case {
   std::string_view name;

@@ -49,7 +49,7 @@ class counted_store final : public backend {
   std::unique_ptr<backend> inner_;
 };
 
-void count(const std::string& scheme) {
+void count_requests_of(const std::string& scheme) {
   register_backend("counted-" + scheme, [scheme](const backend_environment& given) -> result<std::unique_ptr<backend>> {
     auto url = given.url;
     url.scheme = scheme;
@@ -63,8 +63,8 @@ void count(const std::string& scheme) {
 }  // namespace
 
 void register_counted_stores() {
-  count("memory");
-  count("sqlite");
+  count_requests_of("memory");
+  count_requests_of("sqlite");
 }
 
 std::uint64_t requests_to_counted_stores() { return requests.load(); }

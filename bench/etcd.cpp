@@ -23,21 +23,12 @@ namespace bench {
 #if INTERLOCK_WITH_ETCD
 namespace {
 
-constexpr int many = 64;
-constexpr unsigned server_core = 0, client_core = 1;
 using keeps = etcd_server::keeps;
 
 void lone_pair(const interlock::client& locks) { locks.acquire("orders/42").release().value(); }
 
 double typical_pair(const interlock::client& locks, double seconds) {
   return typical(seconds, [&] { lone_pair(locks); });
-}
-
-double busy(const interlock::client& locks, double seconds) {
-  busy_locks all(locks, numbered("many", many));
-  const double pace = pace_of(all.pairs(), seconds);
-  all.finish();
-  return pace;
 }
 
 /// What the server was sent for each pair, as it counts itself; the floor is to have sent the same.
@@ -118,9 +109,10 @@ void etcd_many(const settings& with, report& out) {
     const etcd_server server(with.folder, where, server_core);
     peer_process peer(go, {server.address()});
     const interlock::client locks(server.url());
-    peer.pace(many, with.seconds), busy(locks, with.seconds);
+    peer.pace(many_locks, with.seconds), busy_pace(locks, many_locks, with.seconds);
     auto compared = compare(
-        with, [&] { return peer.pace(many, with.seconds); }, [&] { return busy(locks, with.seconds); });
+        with, [&] { return peer.pace(many_locks, with.seconds); },
+        [&] { return busy_pace(locks, many_locks, with.seconds); });
     compared.other = go.name;
     out.add(compared.against(1.0 / 3, {.name = where == keeps::in_memory ? "etcd-many/go" : "etcd-many/go-disk",
                                        .what = "time per pair, 64 locks at once, against Go's concurrency.Mutex",

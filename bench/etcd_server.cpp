@@ -24,11 +24,11 @@
 namespace bench {
 namespace {
 
-constexpr double patience = 20;
-constexpr const char* memory = "/dev/shm";
+constexpr double etcd_patience = 20;
 
 std::string place(const std::string& folder, etcd_server::keeps where) {
-  return where == etcd_server::keeps::in_memory && std::filesystem::is_directory(memory) ? memory : folder;
+  return where == etcd_server::keeps::in_memory && std::filesystem::is_directory(memory_folder) ? memory_folder
+                                                                                                : folder;
 }
 
 // In the child: only what is safe between fork and exec.
@@ -83,7 +83,7 @@ etcd_server::etcd_server(const std::string& folder, keeps where, std::optional<u
   process_ = ::fork();
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (process_ == 0) become(arguments, log.c_str(), core ? &cores : nullptr);
-  for (const double end = now() + patience;
+  for (const double end = now() + etcd_patience;
        !answers(port_) || fetch(port_, "/health").find("\"true\"") == std::string::npos; sleep_for(0.05))
     if (now() > end) throw std::runtime_error("etcd does not come up");
 }

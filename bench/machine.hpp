@@ -28,6 +28,11 @@ class on_core {
   cpu_set_t before_;
 };
 
+/// Where a server and its client each get a core of their own.
+inline constexpr unsigned server_core = 0, client_core = 1;
+/// A folder that is in memory, on most machines.
+inline constexpr const char* memory_folder = "/dev/shm";
+
 /// Seconds on a clock that only runs forwards.
 double now();
 /// Processor time of this process, all threads, in seconds.

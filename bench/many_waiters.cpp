@@ -14,16 +14,15 @@
 namespace bench {
 namespace {
 
-constexpr int few = 8, many = 10'000;
-constexpr const char* name = "orders/42";
+constexpr int short_queue = 8, long_queue = 10'000;
 
 /// A queue of asynchronous waiters behind a holder. When the holder lets go each one is called, drops its guard at once
 /// and so passes the lock on to the next.
-class queue {
+class waiting_queue {
  public:
-  queue(const interlock::client& locks, int length) : left_(length), held_(locks.acquire(name)) {
+  waiting_queue(const interlock::client& locks, int length) : left_(length), held_(locks.acquire(one_name)) {
     for (int i = 0; i < length; ++i)
-      locks.async_acquire(name).then([this](interlock::result<interlock::guard> got) { served(got.has_value()); });
+      locks.async_acquire(one_name).then([this](interlock::result<interlock::guard> got) { served(got.has_value()); });
   }
   /// Seconds from the first waiter served to the last.
   double drain() {
@@ -55,11 +54,11 @@ class queue {
 // Short queues are drained as often as it takes to serve as many as a long one has, and the whole is repeated: one
 // drain of ten thousand takes only some milliseconds.
 double cost_of_handoff(const interlock::client& locks, int length, double seconds) {
-  const int queues = many / length;
+  const int queues = long_queue / length;
   std::vector<double> each;
   for (const double end = now() + seconds; now() < end || each.empty();) {
     double sum = 0;
-    for (int i = 0; i < queues; ++i) sum += queue(locks, length).drain();
+    for (int i = 0; i < queues; ++i) sum += waiting_queue(locks, length).drain();
     each.push_back(sum / (queues * (length - 1)));
   }
   return median(std::move(each));
@@ -71,8 +70,8 @@ void measure_room(const interlock::client& locks, report& out) {
   int threads = 0;
   {
     const heap_watch watch;
-    queue waiting(locks, many);
-    bytes = double(watch.growth()) / many;
+    waiting_queue waiting(locks, long_queue);
+    bytes = double(watch.growth()) / long_queue;
     threads = threads_of_this_process() - threads_before;
     waiting.drain();
   }
@@ -93,8 +92,8 @@ void measure_room(const interlock::client& locks, report& out) {
 void many_waiters(const settings& with, report& out) {
   const interlock::client locks("memory:");
   measure_room(locks, out);
-  const measure floor = [&] { return cost_of_handoff(locks, few, with.seconds); };
-  const measure candidate = [&] { return cost_of_handoff(locks, many, with.seconds); };
+  const measure floor = [&] { return cost_of_handoff(locks, short_queue, with.seconds); };
+  const measure candidate = [&] { return cost_of_handoff(locks, long_queue, with.seconds); };
   auto compared = compare(with, floor, candidate);
   auto row = compared.against(1.3, {.name = "many-waiters/drain",
                                     .what = "one hand-off in a draining queue of 10 000, against one in a queue of 8"});

@@ -15,8 +15,8 @@
 namespace bench {
 namespace {
 
-constexpr double patience = 30;
-constexpr const char* program = "/usr/sbin/mariadbd";  // where Debian has it, which is on root's PATH only
+constexpr double mariadb_patience = 30;
+constexpr const char* mariadb_program = "/usr/sbin/mariadbd";  // where Debian has it, which is on root's PATH only
 
 std::string who_runs_it() { return ::geteuid() == 0 ? "--user=root" : "--skip-symbolic-links"; }
 
@@ -24,7 +24,7 @@ std::string who_runs_it() { return ::geteuid() == 0 ? "--user=root" : "--skip-sy
 
 std::string why_no_mariadb() {
   if (!with_mysql) return "this build has no MySQL store";
-  return std::filesystem::exists(program) && can_run("mariadb-install-db")
+  return std::filesystem::exists(mariadb_program) && can_run("mariadb-install-db")
              ? ""
              : "there is no MariaDB server on this machine";
 }
@@ -37,11 +37,12 @@ mariadb_server::mariadb_server(const std::string& folder) : folder_(folder), por
   int status = 0;
   ::waitpid(maker, &status, 0);
   if (status != 0) throw std::runtime_error("mariadb-install-db failed");
-  process_ = start_program({program, "--no-defaults", who_runs_it(), data, temporary, "--socket=" + folder_.file("s"),
-                            "--pid-file=" + folder_.file("pid"), "--bind-address=127.0.0.1",
-                            "--port=" + std::to_string(port_), "--skip-log-bin", "--skip-name-resolve"},
-                           folder_.file("log"));
-  for (const double end = now() + patience; !answers(port_); sleep_for(0.02))
+  process_ =
+      start_program({mariadb_program, "--no-defaults", who_runs_it(), data, temporary, "--socket=" + folder_.file("s"),
+                     "--pid-file=" + folder_.file("pid"), "--bind-address=127.0.0.1", "--port=" + std::to_string(port_),
+                     "--skip-log-bin", "--skip-name-resolve"},
+                    folder_.file("log"));
+  for (const double end = now() + mariadb_patience; !answers(port_); sleep_for(0.02))
     if (now() > end) throw std::runtime_error("the MariaDB server does not come up");
 }
 

@@ -14,9 +14,6 @@
 namespace bench {
 namespace {
 
-constexpr int count = 64;
-constexpr unsigned server_core = 0, client_core = 1;
-
 /// A reply makes the next request of its lock, and what has come together is sent together.
 double pipelined(raw_memcached& server, const std::vector<std::string>& names, double seconds) {
   struct state {
@@ -79,11 +76,11 @@ void memcached_many(const settings& with, report& out) {
   const on_core mine(client_core);
   const memcached_server server(with.folder, server_core);
   raw_memcached raw(server.port());
-  const auto names = numbered("floor", count);
+  const auto names = numbered("floor", many_locks);
   const interlock::client locks(server.url());
   out.add(compare(
               with, [&] { return pipelined(raw, names, with.seconds); },
-              [&] { return busy_pace(locks, count, with.seconds); })
+              [&] { return busy_pace(locks, many_locks, with.seconds); })
               .against(1 / 0.8, {.name = "memcached-many",
                                  .what = "time per pair, 64 locks at once, against the same commands pipelined"}));
 }

@@ -14,7 +14,7 @@
 namespace bench {
 namespace {
 
-constexpr double patience = 10;
+constexpr double memcached_patience = 10;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ memcached_server::memcached_server(const std::string& folder, std::optional<unsi
   process_ = start_program(
       {"memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", std::to_string(port_), "-U", "0", "-t", "1", "-m", "64"},
       folder_.file("log"), core);
-  for (const double end = now() + patience; !answers(port_); sleep_for(0.01))
+  for (const double end = now() + memcached_patience; !answers(port_); sleep_for(0.01))
     if (now() > end) throw std::runtime_error("memcached does not come up");
 }
 

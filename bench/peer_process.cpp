@@ -23,7 +23,7 @@
 namespace bench {
 namespace {
 
-constexpr double patience = 60;
+constexpr double peer_patience = 60;
 
 // In the child: only what is safe between fork and exec.
 [[noreturn]] void become(std::vector<char*>& words, int input, int output) {
@@ -61,7 +61,7 @@ peer_process::peer_process(const peer_library& which, const std::vector<std::str
   to_ = input[1];
   from_ = output[0];
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (const auto said = line(patience); said != "ready") throw std::runtime_error(name_ + ": " + said);
+  if (const auto said = line(peer_patience); said != "ready") throw std::runtime_error(name_ + ": " + said);
   ::kill(process_, SIGSTOP);
 }
 
@@ -104,7 +104,7 @@ double peer_process::awake(const std::string& word, int number, double seconds) 
 
 double peer_process::work(const std::string& word, int number, double seconds) {
   say(word + " " + std::to_string(number) + " " + std::to_string(seconds) + "\n");
-  const auto said = line(seconds + patience);
+  const auto said = line(seconds + peer_patience);
   std::istringstream words(said);
   std::string first;
   double pairs = 0, took = 0;

@@ -25,8 +25,7 @@ namespace bench {
 #if INTERLOCK_WITH_POSTGRES
 namespace {
 
-constexpr int count = 64;
-constexpr double delay = 0.005;  // there, and the same back
+constexpr double postgres_delay = 0.005;  // there, and the same back
 
 // So that the tables are there, and warm.
 void make_tables(const postgres_server& server) {
@@ -66,7 +65,7 @@ double hand_over(const interlock::client& from, const interlock::client& to, con
     mine.release().value();
   });
   asked.wait();
-  sleep_for(20 * delay);  // it queues
+  sleep_for(20 * postgres_delay);  // it queues
   const double begin = now();
   held.release().value();
   next.join();
@@ -124,7 +123,7 @@ void postgres_many(const settings& with, report& out) {
   const postgres_server server(with.folder);
   make_tables(server);
   std::vector<std::unique_ptr<raw_postgres>> raw;
-  for (const auto& name : numbered("floor", count))
+  for (const auto& name : numbered("floor", many_locks))
     raw.push_back(std::make_unique<raw_postgres>(server.conninfo(), name));
   for (auto& one : raw)  // a session plans each statement when it first runs it
     for (int i = 0; i < 3; ++i) one->acquire(), one->release();
@@ -132,7 +131,7 @@ void postgres_many(const settings& with, report& out) {
   out.add(
       compare(
           with, [&] { return by_connections(raw, with.seconds); },
-          [&] { return busy_pace(locks, count, with.seconds); })
+          [&] { return busy_pace(locks, many_locks, with.seconds); })
           .against(1 / 1.5, {.name = "postgres-many",
                              .what = "time per pair, 64 locks at once on one connection, against one statement at a "
                                      "time on 64 connections"}));
@@ -142,11 +141,11 @@ void postgres_handoff(const settings& with, report& out) {
   if (const auto why = why_no_postgres(); !why.empty()) return out.skip("postgres-handoff", why);
   const postgres_server server(with.folder);
   make_tables(server);
-  tapped_link one(server.port(), delay), two(server.port(), delay);
+  tapped_link one(server.port(), postgres_delay), two(server.port(), postgres_delay);
   const interlock::client here(postgres_server::url_at(one.port())), there(postgres_server::url_at(two.port()));
   std::vector<double> trips;
   for (double end = now() + 2 * with.seconds; now() < end || trips.size() < 5;)
-    trips.push_back(hand_over(here, there, "handed") / (2 * delay));
+    trips.push_back(hand_over(here, there, "handed") / (2 * postgres_delay));
   out.add({.name = "postgres-handoff",
            .what = "from a release to the next owner, elsewhere, in round trips of 10 ms",
            .unit = " trips",

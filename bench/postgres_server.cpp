@@ -18,7 +18,7 @@
 namespace bench {
 namespace {
 
-constexpr double patience = 20;
+constexpr double postgres_patience = 20;
 constexpr const char* account = "postgres";  // root is not allowed to run one
 
 std::string programs() {
@@ -61,7 +61,7 @@ postgres_server::postgres_server(const std::string& folder) : folder_(folder), p
       as_account({programs() + "postgres", "-D", data, "-p", std::to_string(port_), "-k", place, "-c",
                   "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c", "dynamic_shared_memory_type=mmap"}),
       folder_.file("log"));
-  for (const double end = now() + patience; !answers(port_); sleep_for(0.02))
+  for (const double end = now() + postgres_patience; !answers(port_); sleep_for(0.02))
     if (now() > end) throw std::runtime_error("the PostgreSQL server does not come up");
   sleep_for(0.5);
 }

@@ -25,8 +25,6 @@ namespace bench {
 #if INTERLOCK_WITH_SQLITE
 namespace {
 
-constexpr const char* name = "orders/42";
-
 /// Two connected datagram sockets, one for each process.
 struct socket_pair {
   std::array<int, 2> ends{};
@@ -64,7 +62,7 @@ class round_trips {
 void pass_on_by_hand(const std::string& file, int socket, int me, round_trips& turns, shared_facts& facts) {
   raw_locks rows(file, raw_locks::rows::one_per_owner);
   const auto mine = static_cast<std::uint64_t>(me);
-  rows.insert(name, mine, 0);
+  rows.insert(one_name, mine, 0);
   facts.ready.fetch_add(1);
   std::array<char, 64> message{};
   for (std::int64_t token = 1; !facts.over.load(std::memory_order_relaxed); ++token) {
@@ -72,10 +70,10 @@ void pass_on_by_hand(const std::string& file, int socket, int me, round_trips& t
       if (::recv(socket, message.data(), message.size(), 0) < 0)
         throw std::system_error(errno, std::generic_category(), "recv");
     turns.my_turn();
-    rows.remove(name, mine);
+    rows.remove(one_name, mine);
     // Fails if the other one has ended; then it is over.
     if (::send(socket, message.data(), message.size(), MSG_NOSIGNAL) < 0) return;
-    rows.insert(name, mine, token);
+    rows.insert(one_name, mine, token);
   }
   if (::send(socket, message.data(), message.size(), MSG_NOSIGNAL) < 0) return;
 }
@@ -112,7 +110,7 @@ void pass_on(const std::string& url, int me, shared_facts& facts) {
   facts.ready.fetch_add(1);
   while (!facts.over.load(std::memory_order_relaxed)) {
     asking.store(true, std::memory_order_relaxed);
-    const auto held = locks.acquire(name);
+    const auto held = locks.acquire(one_name);
     asking.store(false, std::memory_order_relaxed);
     facts.grants.fetch_add(1, std::memory_order_relaxed);
     if (facts.last.exchange(me, std::memory_order_relaxed) == me) {

@@ -19,7 +19,7 @@
 namespace bench {
 namespace {
 
-constexpr double patience = 20;
+constexpr double process_patience = 20;
 
 [[noreturn]] void be_child(shared_facts& facts, const std::function<void(shared_facts&)>& body) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -60,7 +60,7 @@ pid_t processes::start(const std::function<void(shared_facts&)>& body) {
 }
 
 void processes::wait_until_ready() const {
-  for (const double end = now() + patience; facts_->ready.load() < started_; sleep_for(0.001)) {
+  for (const double end = now() + process_patience; facts_->ready.load() < started_; sleep_for(0.001)) {
     if (now() > end) throw std::runtime_error("a child process does not get ready");
     for (const auto child : children_) look_after(child);
   }
@@ -74,7 +74,7 @@ void processes::look_after(pid_t child) const {
 
 void processes::finish() {
   facts_->over = true;
-  for (const double end = now() + patience; !children_.empty();) {
+  for (const double end = now() + process_patience; !children_.empty();) {
     int status = 0;
     const auto ended = ::waitpid(children_.back(), &status, WNOHANG);
     if (ended == children_.back()) {

@@ -20,18 +20,17 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t count = 5, majority = 3;
-constexpr double delay = 0.0005;  // there, and the same back
-constexpr const char* name = "orders/42";
+constexpr std::size_t node_count = 5, majority = 3;
+constexpr double quorum_delay = 0.0005;  // there, and the same back
 constexpr const char* compare_and_delete =
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
 
 /// The servers and the ways to them.
 struct distant_servers {
   explicit distant_servers(const std::string& folder) {
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < node_count; ++i) {
       servers.push_back(std::make_unique<redis_server>(folder));
-      links.push_back(std::make_unique<tapped_link>(servers.back()->port(), delay));
+      links.push_back(std::make_unique<tapped_link>(servers.back()->port(), quorum_delay));
     }
   }
   [[nodiscard]] std::string url(const std::string& options = {}) const {
@@ -75,7 +74,7 @@ class raw_redlock {
     late_ = true;
   }
   void finish() {
-    for (std::size_t i = majority; late_ && i < count; ++i) nodes_[i]->receive();
+    for (std::size_t i = majority; late_ && i < node_count; ++i) nodes_[i]->receive();
     late_ = false;
   }
   std::vector<std::unique_ptr<raw_redis>> nodes_;
@@ -84,7 +83,7 @@ class raw_redlock {
 };
 
 measure pairs(const interlock::client& locks, double seconds) {
-  return [&locks, seconds] { return typical(seconds, [&] { locks.acquire(name).release().value(); }); };
+  return [&locks, seconds] { return typical(seconds, [&] { locks.acquire(one_name).release().value(); }); };
 }
 
 void against_floors(const distant_servers& to, const settings& with, report& out) {

@@ -19,8 +19,8 @@ using namespace interlock::postgres_store;
 raw_postgres::raw_postgres(const std::string& conninfo, std::string name)
     : with_(PQconnectdb(conninfo.c_str())), name_(std::move(name)) {
   const auto types = ask_types();
-  const pg_rows made(PQprepare(with_.get(), "ask", sql::filled_in(ask_text, {}).c_str(), static_cast<int>(types.size()),
-                               types.data()));
+  const pg_rows made(PQprepare(with_.get(), "ask", sql::filled_in(postgres_store::ask_text, {}).c_str(),
+                               static_cast<int>(types.size()), types.data()));
   if (PQresultStatus(made.get()) != PGRES_COMMAND_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
   // As the store sets up its sessions.
   const pg_rows set(PQexec(with_.get(), "set enable_seqscan = off; set enable_bitmapscan = off; "
@@ -33,8 +33,8 @@ raw_postgres::raw_postgres(const std::string& conninfo, std::string name)
 void raw_postgres::ask(const sql::question& what) {
   const std::array<const sql::question*, 1> all{&what};
   parameters_.write(all, "raw", "1\nhost\nprogram\n");
-  const pg_rows got(PQexecPrepared(with_.get(), "ask", ask_parameters::count, parameters_.values(),
-                                   parameters_.lengths(), ask_parameters::formats(), 1));
+  const pg_rows got(PQexecPrepared(with_.get(), "ask", postgres_store::ask_parameters::count, parameters_.values(),
+                                   parameters_.lengths(), postgres_store::ask_parameters::formats(), 1));
   if (PQresultStatus(got.get()) != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(with_.get()));
 }
 

@@ -9,7 +9,7 @@
 namespace bench {
 namespace {
 
-constexpr std::int32_t make = 1, remove_it = 2, list = 8, farewell = -11;
+constexpr std::int32_t make = 1, remove_it = 2, list_children = 8, farewell = -11;
 constexpr std::int32_t lasting = 0, ephemeral_sequential = 3;
 constexpr int node_exists = -110;
 constexpr std::size_t head = 4 + 4 + 8 + 4;  // length, number, change, error
@@ -60,7 +60,7 @@ raw_zookeeper::raw_zookeeper(std::uint16_t port, std::string lock)
   send();
   receive(node_exists);
   create_ = create_of(lock_ + "/_c_01234567-89ab-cdef-0123-456789abcdef-lock-", ephemeral_sequential);
-  put_number(list_, list);
+  put_number(list_, list_children);
   put_text(list_, lock_);
   list_ += '\0';
 }

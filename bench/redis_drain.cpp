@@ -23,9 +23,9 @@ constexpr std::array lengths{8, 64, 512};
 
 /// Waiters of one process behind a holder. The callers of a lock would pass it on among themselves without asking the
 /// server; those of a semaphore queue in the server each, and it is the server's hand-off that is measured.
-class queue {
+class drained_queue {
  public:
-  queue(const interlock::client& locks, int length) : left_(length) {
+  drained_queue(const interlock::client& locks, int length) : left_(length) {
     const interlock::semaphore gate(locks, "drain", 1);
     held_.emplace(gate.acquire());
     for (int i = 0; i < length; ++i)
@@ -76,7 +76,7 @@ double typical_handoff(double seconds, Drain drain) {
 
 measure handoff_of(const interlock::client& locks, int length, double seconds) {
   return [&locks, length, seconds] {
-    return typical_handoff(seconds, [&](std::vector<double>& each) { queue(locks, length).drain(each); });
+    return typical_handoff(seconds, [&](std::vector<double>& each) { drained_queue(locks, length).drain(each); });
   };
 }
 
@@ -103,10 +103,10 @@ void count_requests(const redis_server& server, report& out) {
   tapped_link link(server.port(), 0);
   const interlock::client locks(link.url());
   std::vector<double> ignored;
-  queue(locks, 1).drain(ignored);  // brings the scripts with it
+  drained_queue(locks, 1).drain(ignored);  // brings the scripts with it
   locks.acquire("behind").release().value();
   link.heard();
-  queue(locks, length).drain(ignored);
+  drained_queue(locks, length).drain(ignored);
   locks.acquire("behind").release().value();
   constexpr double beside = 4 + 2;  // what the holder and two pairs on the name "behind" sent
   const double requests = static_cast<double>(link.heard().size()) - beside;

@@ -13,11 +13,11 @@
 namespace bench {
 namespace {
 
-constexpr int waiters = 512;
+constexpr int crowd_size = 512;
 
 void measure_crowd(const std::string& which, const std::string& what, const crowd::asking& ask, double seconds,
                    report& out) {
-  crowd all(waiters, ask);
+  crowd all(crowd_size, ask);
   sleep_for(seconds);
   all.end();
   const auto& served = all.served();
@@ -27,7 +27,7 @@ void measure_crowd(const std::string& which, const std::string& what, const crow
       {.name = "redis-fairness/" + which,
        .what = "the largest share of 512 waiters that queue again and again, against an equal one; " + what,
        .unit = "x",
-       .value = static_cast<double>(most) * waiters / static_cast<double>(sum),
+       .value = static_cast<double>(most) * crowd_size / static_cast<double>(sum),
        .bar = 1.2,
        .note = std::to_string(sum) + " grants, each waiter " + std::to_string(least) + " to " + std::to_string(most)});
   out.add({.name = "redis-fairness/" + which + "-unserved",

@@ -14,7 +14,7 @@
 namespace bench {
 namespace {
 
-constexpr int count = 10'000;
+constexpr int lease_count = 10'000;
 
 /// How many names a call of a script is about: its third argument.
 int names_in(std::string_view request) {
@@ -35,7 +35,7 @@ void redis_leases(const settings& with, report& out) {
   const auto lease = std::chrono::milliseconds(static_cast<int>(9000 * with.seconds));
   const interlock::client locks(link.url(), {.lease = lease});
   std::vector<interlock::pending<interlock::guard>> asked;
-  for (int i = 0; i < count; ++i) asked.push_back(locks.async_acquire("leases/" + std::to_string(i)));
+  for (int i = 0; i < lease_count; ++i) asked.push_back(locks.async_acquire("leases/" + std::to_string(i)));
   std::vector<interlock::guard> held;
   for (auto& one : asked) held.push_back(one.get());
   asked.clear();
@@ -51,7 +51,7 @@ void redis_leases(const settings& with, report& out) {
     renewed += names_in(one.bytes);
     largest = std::max(largest, names_in(one.bytes));
   }
-  if (renewed < count) throw std::runtime_error("only " + std::to_string(renewed) + " renewals were seen");
+  if (renewed < lease_count) throw std::runtime_error("only " + std::to_string(renewed) + " renewals were seen");
   out.add({.name = "redis-leases/connections",
            .what = "connections of a client that holds 10 000 leases",
            .value = static_cast<double>(statistics.connections()),

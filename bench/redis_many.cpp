@@ -15,9 +15,6 @@
 namespace bench {
 namespace {
 
-constexpr int count = 64;
-constexpr unsigned server_core = 0, client_core = 1;
-
 /// The same requests, pipelined on one socket: a reply makes the next request of its lock, and what has come together
 /// is sent together.
 double pipelined(raw_redis& server, const std::vector<pair_of_requests>& locks, double seconds) {
@@ -51,19 +48,19 @@ double pipelined(raw_redis& server, const std::vector<pair_of_requests>& locks, 
 
 void compare_with_pipeline(const redis_server& server, const settings& with, report& out, double bar,
                            const std::string& where) {
-  const auto requests = requests_for(server.port(), numbered("floor", count));
+  const auto requests = requests_for(server.port(), numbered("floor", many_locks));
   raw_redis raw(server.port());
   const interlock::client locks(server.url());
   out.add(compare(
               with, [&] { return pipelined(raw, requests, with.seconds); },
-              [&] { return busy_pace(locks, count, with.seconds); })
+              [&] { return busy_pace(locks, many_locks, with.seconds); })
               .against(bar, {.name = "redis-many/" + where,
                              .what = "time per pair, 64 locks at once, against the same requests pipelined"}));
 }
 
 /// What the same requests cost when nothing but the socket is used: the kernel's part, mostly.
 double processor_time_of_pipeline(const redis_server& server, double seconds) {
-  const auto requests = requests_for(server.port(), numbered("floor", count));
+  const auto requests = requests_for(server.port(), numbered("floor", many_locks));
   raw_redis raw(server.port());
   const double before = processor_time();
   const double begin = now();
@@ -74,7 +71,7 @@ double processor_time_of_pipeline(const redis_server& server, double seconds) {
 void measure_use(const redis_server& server, const settings& with, report& out) {
   const double floor = processor_time_of_pipeline(server, with.seconds);
   const interlock::client locks(server.url());
-  busy_locks all(locks, numbered("many", count));
+  busy_locks all(locks, numbered("many", many_locks));
   sleep_for(with.seconds);
   const auto pairs_before = all.pairs().load();
   const double worked_before = processor_time();

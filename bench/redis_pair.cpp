@@ -14,11 +14,10 @@
 namespace bench {
 namespace {
 
-constexpr const char* name = "orders/42";
-constexpr double delay = 0.0005;  // there, and the same back
+constexpr double redis_delay = 0.0005;  // there, and the same back
 
-void awaited_pair(const interlock::client& locks) { locks.acquire(name).release().value(); }
-void detached_pair(const interlock::client& locks) { const auto held = locks.acquire(name); }
+void awaited_pair(const interlock::client& locks) { locks.acquire(one_name).release().value(); }
+void detached_pair(const interlock::client& locks) { const auto held = locks.acquire(one_name); }
 
 measure pair_of(const interlock::client& locks, double seconds) {
   return [&locks, seconds] { return typical(seconds, [&] { awaited_pair(locks); }); };
@@ -60,7 +59,7 @@ void native_pair(const redis_server& server, const settings& with, report& out) 
 
 /// Behind a delay, what counts is how often one waits for the other side.
 void trips(const redis_server& server, const settings& with, report& out) {
-  const tapped_link link(server.port(), delay);
+  const tapped_link link(server.port(), redis_delay);
   raw_redis raw(link.port());
   const auto ping = command({"PING"});
   const interlock::client locks(link.url());

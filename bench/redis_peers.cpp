@@ -14,8 +14,6 @@
 namespace bench {
 namespace {
 
-constexpr int many = 64;
-constexpr unsigned server_core = 0, client_core = 1;
 constexpr double a_fifth = 1.0 / 5;  // of their time: five times their rate
 
 /// One row: interlock with these options of its URL against the library.
@@ -43,18 +41,8 @@ std::vector<rival> on_a_majority(const std::string& folder) {
           {node_redlock_in(folder, 5), {{"", "token=none", a_fifth}}}};
 }
 
-double busy(const interlock::client& locks, double seconds) {
-  busy_locks all(locks, numbered("many", many));
-  const double pace = pace_of(all.pairs(), seconds);
-  all.finish();
-  return pace;
-}
-
-double lone(const interlock::client& locks, double seconds) {
-  int pairs = 0;
-  const double begin = now();
-  for (; now() < begin + seconds; ++pairs) locks.acquire("lone").release().value();
-  return (now() - begin) / pairs;
+double busy_pace_of_many(const interlock::client& locks, double seconds) {
+  return busy_pace(locks, many_locks, seconds);
 }
 
 /// What the rows of one case have in common.
@@ -89,7 +77,7 @@ struct contest {
     auto compared = compare(
         with, [&] { return peer.pace(locks, with.seconds); }, [&] { return ours(client, with.seconds); });
     compared.other = name;
-    return compared.against(locks == many ? how.bar : 0,
+    return compared.against(locks == many_locks ? how.bar : 0,
                             {.name = row + "/" + name + how.suffix,
                              .what = what + ", against " + name + (how.options.empty() ? "" : "; " + how.options),
                              .note = show_number(1 / median(compared.ratios)) + " times its rate; " + note});
@@ -104,14 +92,15 @@ void redis_many_peers(const settings& with, report& out) {
   if (const auto why = why_no_redis(); !why.empty()) return out.skip("redis-many-peers", why);
   const on_core mine(client_core);
   const redis_server server(with.folder, server_core);
-  contest{"redis", {address_of(server)}, with, out, "redis-many", "time per pair, 64 locks at once", many, busy}
+  contest{"redis",    {address_of(server)}, with, out, "redis-many", "time per pair, 64 locks at once",
+          many_locks, busy_pace_of_many}
       .meet_all(on_one_server(with.peers));
 }
 
 void redis_pair_peers(const settings& with, report& out) {
   if (const auto why = why_no_redis(); !why.empty()) return out.skip("redis-pair-peers", why);
   const redis_server server(with.folder);
-  contest{"redis", {address_of(server)}, with, out, "redis-pair", "acquire + release, mean", 1, lone}.meet_all(
+  contest{"redis", {address_of(server)}, with, out, "redis-pair", "acquire + release, mean", 1, lone_pace}.meet_all(
       on_one_server(with.peers));
 }
 
@@ -121,7 +110,8 @@ void redlock_peers(const settings& with, report& out) {
   std::list<redis_server> servers;
   std::vector<std::string> addresses;
   for (int i = 0; i < 5; ++i) addresses.push_back(address_of(servers.emplace_back(with.folder, server_core)));
-  contest{"redlock", addresses, with, out, "redlock-many", "time per pair, 64 locks at once, five servers", many, busy}
+  contest{"redlock",  addresses,        with, out, "redlock-many", "time per pair, 64 locks at once, five servers",
+          many_locks, busy_pace_of_many}
       .meet_all(on_a_majority(with.peers));
 }
 

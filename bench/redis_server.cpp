@@ -16,7 +16,7 @@
 namespace bench {
 namespace {
 
-constexpr double patience = 10;
+constexpr double redis_patience = 10;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ redis_server::redis_server(const std::string& folder, std::optional<unsigned> co
                                  "--logfile",
                                  folder_.file("log")};
   process_ = start_program(std::move(words), folder_.file("said"), core);
-  for (const double end = now() + patience; !answers(port_); sleep_for(0.01))
+  for (const double end = now() + redis_patience; !answers(port_); sleep_for(0.01))
     if (now() > end) throw std::runtime_error("redis-server does not come up");
 }
 

@@ -36,7 +36,7 @@ void print(const figure& one) {
   std::fflush(stdout);
 }
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -46,18 +46,18 @@ std::string quoted(std::string_view text) {
 }
 
 void print_json(const figure& one, bool last) {
-  std::string line = "  {\"name\": " + quoted(one.name) + ", \"verdict\": " + quoted(one.verdict());
+  std::string line = "  {\"name\": " + json_text(one.name) + ", \"verdict\": " + json_text(one.verdict());
   const auto add = [&](const char* name, std::optional<double> value) {
     if (value) line += std::string(", \"") + name + "\": " + printed("%.6g", *value);
   };
   if (one.skipped.empty()) {
-    line += ", \"what\": " + quoted(one.what) + ", \"unit\": " + quoted(one.unit);
+    line += ", \"what\": " + json_text(one.what) + ", \"unit\": " + json_text(one.unit);
     add("value", one.value);
     add("min", one.low);
     add("max", one.high);
     add(one.below ? "below" : "at_most", one.bar);
   }
-  line += ", \"note\": " + quoted(one.skipped.empty() ? one.note : one.skipped) + (last ? "}\n" : "},\n");
+  line += ", \"note\": " + json_text(one.skipped.empty() ? one.note : one.skipped) + (last ? "}\n" : "},\n");
   std::fputs(line.c_str(), stdout);
 }
 

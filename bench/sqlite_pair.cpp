@@ -14,11 +14,7 @@
 namespace bench {
 
 #if INTERLOCK_WITH_SQLITE
-namespace {
-
-constexpr const char* name = "orders/42";
-
-}  // namespace
+namespace {}  // namespace
 
 void sqlite_pair(const settings& with, report& out) {
   const scratch_folder folder(with.folder);
@@ -30,11 +26,11 @@ void sqlite_pair(const settings& with, report& out) {
   const measure two_statements = [&] {
     return typical(with.seconds, [&] {
       ++turn;
-      raw.insert(name, turn, static_cast<std::int64_t>(turn));
-      raw.remove(name, turn);
+      raw.insert(one_name, turn, static_cast<std::int64_t>(turn));
+      raw.remove(one_name, turn);
     });
   };
-  const measure candidate = [&] { return typical(with.seconds, [&] { const auto held = locks.acquire(name); }); };
+  const measure candidate = [&] { return typical(with.seconds, [&] { const auto held = locks.acquire(one_name); }); };
   const measure same_statements = [&] { return typical(with.seconds, [&] { recorded.play(); }); };
 
   out.add(compare(with, two_statements, candidate)

@@ -20,13 +20,13 @@ namespace {
 /// Two threads that pass one lock to each other: whoever has it lets go once the other one asks for it, and asks again
 /// at once. Without that, on one core, a thread would take a free lock thousands of times before the other one runs.
 /// What counts is the holder changing.
-class contest {
+class handoff_contest {
  public:
-  explicit contest(const interlock::client& locks)
+  explicit handoff_contest(const interlock::client& locks)
       : one_([=, this] { play(locks, 0); }), two_([=, this] { play(locks, 1); }) {}
-  contest(const contest&) = delete;
-  contest& operator=(const contest&) = delete;
-  ~contest() { end(); }
+  handoff_contest(const handoff_contest&) = delete;
+  handoff_contest& operator=(const handoff_contest&) = delete;
+  ~handoff_contest() { end(); }
 
   [[nodiscard]] const std::atomic<std::uint64_t>& handoffs() const { return handoffs_; }
   [[nodiscard]] std::uint64_t grants() const { return grants_.load(std::memory_order_relaxed); }
@@ -80,7 +80,7 @@ void measure_on(const std::string& store, const std::string& url, const settings
   };
   const interlock::client locks(url);
   const measure candidate = [&] {
-    contest game(locks);
+    handoff_contest game(locks);
     const double pace = pace_of(game.handoffs(), with.seconds);
     game.finish();
     repeats = static_cast<double>(game.grants()) / static_cast<double>(game.handoffs().load()) - 1;
@@ -97,7 +97,7 @@ void measure_on(const std::string& store, const std::string& url, const settings
 // A look per block of reserved tokens, and one per 50 ms to see whether other processes wait.
 void count_requests(const std::string& store, const std::string& url, const settings& with, report& out) {
   const interlock::client locks("counted-" + url);
-  contest game(locks);
+  handoff_contest game(locks);
   sleep_for(with.seconds / 10);
   const auto requests_before = requests_to_counted_stores(), handoffs_before = game.handoffs().load();
   sleep_for(with.seconds);

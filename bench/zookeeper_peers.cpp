@@ -13,22 +13,6 @@
 namespace bench {
 namespace {
 
-constexpr int many = 64;
-
-double lone(const interlock::client& locks, double seconds) {
-  int pairs = 0;
-  const double begin = now();
-  for (; now() < begin + seconds; ++pairs) locks.acquire("lone").release().value();
-  return (now() - begin) / pairs;
-}
-
-double busy(const interlock::client& locks, double seconds) {
-  busy_locks all(locks, numbered("many", many));
-  const double pace = pace_of(all.pairs(), seconds);
-  all.finish();
-  return pace;
-}
-
 double passing(const interlock::client& locks, int waiters, double seconds) {
   crowd all(static_cast<std::size_t>(waiters), [&](std::size_t) { return locks.async_acquire("passed"); });
   for (const double end = now() + 30; all.changes().load() < static_cast<std::uint64_t>(waiters) && now() < end;)
@@ -39,7 +23,7 @@ double passing(const interlock::client& locks, int waiters, double seconds) {
   return pace;
 }
 
-struct contest {
+struct curator_rows {
   const settings& with;
   report& out;
 
@@ -61,15 +45,15 @@ void zookeeper_peers(const settings& with, report& out) {
   if (const auto why = curator.missing(); !why.empty()) return out.skip("zookeeper-peers", why);
   const zookeeper_server server;
   const interlock::client locks(server.url());
-  const contest all{with, out};
+  const curator_rows all{with, out};
   peer_process peer(curator, {"127.0.0.1:" + std::to_string(server.port())});
-  peer.warm_up(many, with.seconds);
+  peer.warm_up(many_locks, with.seconds);
   all.row(
       "zookeeper-pair/curator", "acquire + release, mean", 0.75, [&] { return peer.pace(1, with.seconds); },
-      [&] { return lone(locks, with.seconds); });
+      [&] { return lone_pace(locks, with.seconds); });
   all.row(
       "zookeeper-many/curator", "time per pair, 64 locks at once", 1.0 / 4,
-      [&] { return peer.pace(many, with.seconds); }, [&] { return busy(locks, with.seconds); });
+      [&] { return peer.pace(many_locks, with.seconds); }, [&] { return busy_pace(locks, many_locks, with.seconds); });
   for (const int waiters : {8, 512})
     all.row(
         "zookeeper-handoff/curator-" + std::to_string(waiters),

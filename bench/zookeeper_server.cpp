@@ -24,9 +24,8 @@
 namespace bench {
 namespace {
 
-constexpr double patience = 60;
-constexpr const char* program = "/usr/share/java/zookeeper.jar";  // where Debian has it
-constexpr const char* memory = "/dev/shm";
+constexpr double zookeeper_patience = 60;
+constexpr const char* zookeeper_program = "/usr/share/java/zookeeper.jar";  // where Debian has it
 
 // In the child: only what is safe between fork and exec.
 [[noreturn]] void become(std::vector<char*>& words, const std::string& log, const cpu_set_t* cores) {
@@ -41,11 +40,12 @@ constexpr const char* memory = "/dev/shm";
 
 std::string why_no_zookeeper() {
   if (!with_zookeeper) return "this build has no ZooKeeper store";
-  if (!std::filesystem::exists(memory)) return "there is no file system in memory on this machine";
-  return can_run("java") && std::filesystem::exists(program) ? "" : "there is no ZooKeeper server on this machine";
+  if (!std::filesystem::exists(memory_folder)) return "there is no file system in memory on this machine";
+  return can_run("java") && std::filesystem::exists(zookeeper_program) ? ""
+                                                                       : "there is no ZooKeeper server on this machine";
 }
 
-zookeeper_server::zookeeper_server(std::optional<unsigned> core) : folder_(memory), port_(listener().port()) {
+zookeeper_server::zookeeper_server(std::optional<unsigned> core) : folder_(memory_folder), port_(listener().port()) {
   const auto config = folder_.file("zoo.cfg");
   std::ofstream(config) << "tickTime=2000\nmaxClientCnxns=0\n4lw.commands.whitelist=*\nadmin.enableServer=false\n"
                            "clientPortAddress=127.0.0.1\nclientPort="
@@ -53,7 +53,7 @@ zookeeper_server::zookeeper_server(std::optional<unsigned> core) : folder_(memor
   std::vector<std::string> words{"java",
                                  "-Xmx512m",
                                  "-cp",
-                                 program,
+                                 zookeeper_program,
                                  "-Dzookeeper.extendedTypesEnabled=true",
                                  "org.apache.zookeeper.server.quorum.QuorumPeerMain",
                                  config};
@@ -67,8 +67,8 @@ zookeeper_server::zookeeper_server(std::optional<unsigned> core) : folder_(memor
   process_ = ::fork();
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (process_ == 0) become(arguments, log, core ? &cores : nullptr);
-  for (const double end = now() + patience; !answers(port_) || says("srvr").find("Mode:") == std::string::npos;
-       sleep_for(0.05))
+  for (const double end = now() + zookeeper_patience;
+       !answers(port_) || says("srvr").find("Mode:") == std::string::npos; sleep_for(0.05))
     if (now() > end) throw std::runtime_error("the ZooKeeper server does not come up");
 }
 
