@@ -119,8 +119,10 @@ void engine::set_alarm(alarm& what, instant due) {
 
 // [mutex_] Unless it is going to be awake by then.
 void engine::wake_loop() {
-  if (timetable_.next() >= loop_awake_ || closed_) return;
-  loop_awake_ = timetable_.next();
+  if (timetable_.not_before() >= loop_awake_ || closed_) return;
+  const auto next = timetable_.next();
+  if (next >= loop_awake_) return;
+  loop_awake_ = next;
   loop_->wake_at(loop_awake_);
 }
 
@@ -134,14 +136,12 @@ void engine::tick() noexcept {
   {
     const std::lock_guard lock(mutex_);
     loop_awake_ = instant::max();
-    while (timetable_.next() <= out.now) {
-      auto* what = static_cast<alarm*>(timetable_.first());
-      timetable_.set(*what, instant::max());
-      if (what->what == alarm::kind::request) {
-        timed_out(static_cast<request&>(*what), out);
+    while (auto* due = static_cast<alarm*>(timetable_.take_due(out.now))) {
+      if (due->what == alarm::kind::request) {
+        timed_out(static_cast<request&>(*due), out);
         continue;
       }
-      auto& claim = static_cast<claim_record&>(*what);
+      auto& claim = static_cast<claim_record&>(*due);
       apply(claim, claim.machine.timer(out.now, random_.fraction()), out);
     }
     wake_loop();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/brief_mutex.hpp"
 #include "core/random.hpp"
 #include "engine/cell_desk.hpp"
 #include "engine/hold.hpp"
@@ -119,7 +120,6 @@ class engine final : public backend_events {
   void another_server() noexcept override;
 
  private:
-  using lock_type = std::unique_lock<std::mutex>;
   using step = core::claim_machine::step;
   struct ticket;
   struct look_ticket;
@@ -131,10 +131,11 @@ class engine final : public backend_events {
   void finish(request& one, result<hold_ptr> outcome, aftermath& out);
   void grant(request& one, claim_record& claim, aftermath& out);
   void answer_queue(slot& at, const failure& why, bool attempts_only, aftermath& out);
-  void wait_for(request& one, const std::stop_token& stop);
-  void sleep(request& one);
+  using wait_reason = std::optional<backend::awaited>;
+  void wait_for(request& one, wait_reason why, const std::stop_token& stop);
+  void sleep(request& one, wait_reason why);
   bool listen(parker& mine, std::uint32_t seen) noexcept;
-  [[nodiscard]] std::optional<backend::awaited> awaited_by(const request& one);
+  [[nodiscard]] static wait_reason awaited_by(const request& one);
   void timed_out(request& one, aftermath& out);
   [[nodiscard]] failure about(const slot& at, const failure& why, std::string_view doing) const;
 
@@ -216,7 +217,7 @@ class engine final : public backend_events {
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
   };
 
-  std::mutex mutex_;  // everything below
+  core::brief_mutex mutex_;  // everything below
   core::kernel_random random_;
   core::timetable timetable_;
   instant loop_awake_ = instant::max();  // it calls tick() no later than this
@@ -232,7 +233,7 @@ class engine final : public backend_events {
   std::atomic<std::size_t> open_requests_{0};  // callers that wait for something; a hint without the mutex
   std::uint64_t dropped_events_ = 0;
   std::shared_ptr<std::atomic<std::size_t>> events_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
-  std::condition_variable quiet_;
+  std::condition_variable_any quiet_;
   std::atomic<bool> closing_{false};
   bool closed_ = false;
 };

@@ -82,14 +82,16 @@ result<void> engine::release(hold& held) noexcept try {
   aftermath out(one.started, inline_work::if_brief);
   result<void> done;
   bool settled = false;
+  wait_reason why;
   {
     const std::lock_guard lock(mutex_);
     settled = begin_leaving(held, &one, out, done);
+    if (!settled) why = awaited_by(one);
   }
   run(out);
   if (settled) return done;
   // The answer never depends on other callbacks, so waiting for it is fine on any thread but the loop's.
-  sleep(one);
+  sleep(one, why);
   if (!*one.outcome) return one.outcome->error();
   return {};
 } catch (...) {
@@ -209,6 +211,7 @@ result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseco
   const auto how = wait && *wait > milliseconds{0} ? entry::queue : entry::attempt;
   claim_record* claim = nullptr;
   interlock::claim asked;
+  wait_reason why;
   {
     const std::lock_guard lock(mutex_);
     claim = held.claim;
@@ -232,9 +235,10 @@ result<void> engine::convert(hold& held, lock_mode mode, std::optional<milliseco
       one.wait_until = one.started + std::min(*wait, milliseconds{std::chrono::hours{24 * 365}});
     asked = told(*claim);
     set_alarm(one, one.started + patience_);
+    why = awaited_by(one);
   }
   ask_convert(*claim, asked, mode, weight, how, one.started);
-  wait_for(one, stop);
+  wait_for(one, why, stop);
   const auto got = std::move(*one.outcome);
   if (got) return {};
   if (mode == lock_mode::exclusive &&

@@ -82,13 +82,15 @@ result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, 
   one.client = std::move(client);
   one.sleeper = &parker::of_this_thread();
   aftermath out(one.started, inline_work::if_brief);
+  wait_reason why;
   {
     const std::lock_guard lock(mutex_);
     if (closing_) return closed_failure();
     join(one, wanted.name, out);
+    why = awaited_by(one);
   }
   run(out);
-  wait_for(one, stop);
+  wait_for(one, why, stop);
   return std::move(*one.outcome);
 }
 
@@ -111,7 +113,7 @@ result<void> engine::begin_async(std::shared_ptr<detail::client_handle> client, 
   return {};
 }
 
-void engine::wait_for(request& one, const std::stop_token& stop) {
+void engine::wait_for(request& one, wait_reason why, const std::stop_token& stop) {
   if (one.done.load(std::memory_order_acquire)) return;
   if (calls_->is_current())
     cancel(one,
@@ -120,14 +122,13 @@ void engine::wait_for(request& one, const std::stop_token& stop) {
   const auto on_stop = [&] { cancel(one, failure(errc::cancelled, "cancelled by the caller")); };
   std::optional<std::stop_callback<decltype(on_stop)>> listening;
   if (stop.stop_possible()) listening.emplace(stop, on_stop);
-  sleep(one);
+  sleep(one, why);
 }
 
 // The first to wait for the store listens to it alone and needs no other thread to be woken.
-void engine::sleep(request& one) {
-  const auto what = awaited_by(one);
-  int news = what ? store_->borrow_news(*what) : -1;
-  bool soon = what == backend::awaited::answer;  // who unparks us meanwhile has to wait those milliseconds
+void engine::sleep(request& one, wait_reason why) {
+  int news = why && !one.done.load(std::memory_order_acquire) ? store_->borrow_news(*why) : -1;
+  bool soon = why == backend::awaited::answer;  // who unparks us meanwhile has to wait those milliseconds
   for (;;) {
     const auto seen = one.sleeper->ticket();
     if (one.done.load(std::memory_order_acquire)) break;
@@ -140,11 +141,7 @@ void engine::sleep(request& one) {
     }
   }
   if (news < 0) return;
-  bool quiet = false;
-  {
-    const std::lock_guard lock(mutex_);
-    quiet = open_requests_ == 0 && cells_->idle();
-  }
+  const bool quiet = open_requests_.load(std::memory_order_relaxed) == 0 && cells_->idle();
   store_->return_news(quiet ? backend::loan_end::quiet : backend::loan_end::others_wait);
 }
 
@@ -174,8 +171,8 @@ bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
   return more;
 }
 
-std::optional<backend::awaited> engine::awaited_by(const request& one) {
-  const std::lock_guard lock(mutex_);
+// [mutex_] Nothing: it is answered already, or waits for callers of this process alone.
+engine::wait_reason engine::awaited_by(const request& one) {
   if (one.done.load(std::memory_order_relaxed)) return {};
   const auto* claim = one.on != nullptr ? one.on : one.at->claim;
   if (claim == nullptr) return {};
@@ -220,7 +217,7 @@ void engine::join_queue(request& one, aftermath& out) {
 void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
   auto& at = *one.at;
   count_open(-1);
-  set_alarm(one, instant::max());
+  timetable_.take_out(one);
   if (one.queued) {
     at.queue.remove(one);
     --at.queued;

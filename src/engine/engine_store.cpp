@@ -78,6 +78,7 @@ void engine::on_push(F&& change) noexcept {
 }
 
 void engine::wake(aftermath& out) {
+  if (out.sleepers.empty() && out.announced.empty()) return;
   out.sleepers.each([](parker* one) { one->unpark(); });
   out.announced.each([](const std::shared_ptr<request>& one) { one->announce(); });
   out.sleepers.clear();

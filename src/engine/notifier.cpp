@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/notifier.hpp"
 
+#include "core/brief_mutex.hpp"
 #include "engine/thread.hpp"
 
 #include <condition_variable>
@@ -18,8 +19,8 @@ thread_local const void* working_for = nullptr;
 struct notifier::state {
   executor user;
   pastime between;
-  mutable std::mutex mutex;
-  std::condition_variable changed;  // nothing is left to do
+  mutable core::brief_mutex mutex;
+  std::condition_variable_any changed;  // nothing is left to do
   std::vector<unique_function<void()>> jobs;
   std::thread thread;
   std::thread::id id;         // of the thread itself, once it runs

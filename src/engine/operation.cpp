@@ -12,59 +12,44 @@ std::optional<failure> operation_base::wait() const {
   if (place_->is_current())
     return failure(errc::deadlock,
                    "a blocking call on one of interlock's own threads would wait for itself; use then() or co_await");
-  while (!ready()) ready_.wait(0, std::memory_order_acquire);
+  for (auto seen = state_.load(std::memory_order_acquire); (seen & is_ready) == 0;
+       seen = state_.load(std::memory_order_acquire))
+    state_.wait(seen, std::memory_order_acquire);
   return {};
 }
 
-bool operation_base::continue_with(unique_function<void()> next) {
-  const std::lock_guard lock(mutex_);
+// false: it was ready before, and `next` is the caller's again.
+bool operation_base::keep(unique_function<void()>& next) {
   if (ready()) return false;
   next_ = std::move(next);
-  return true;
+  if ((state_.fetch_or(has_next) & is_ready) == 0) return true;
+  next = std::move(next_);
+  return false;
 }
 
+bool operation_base::continue_with(unique_function<void()> next) { return keep(next); }
+
 void operation_base::call_later(unique_function<void()> next) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!ready()) {
-      next_ = std::move(next);
-      return;
-    }
-  }
-  place_->post(std::move(next));
+  if (!keep(next)) place_->post(std::move(next));
 }
 
 void operation_base::abandon() noexcept {
-  unique_function<void()> dropped;
-  {
-    const std::lock_guard lock(mutex_);
-    abandoned_ = true;
-    dropped = std::move(next_);
-    if (ready()) return;
-  }
-  cancel();
+  const auto before = state_.fetch_or(next_taken);
+  if ((before & next_taken) == 0) next_ = {};
+  if ((before & is_ready) == 0) cancel();
 }
 
 void operation_base::publish() noexcept {
-  bool continues = false;
-  {
-    const std::lock_guard lock(mutex_);
-    ready_.store(1, std::memory_order_release);
-    continues = static_cast<bool>(next_);
-    ready_.notify_all();
-  }
-  if (continues) place_->post([self = shared_from_this()] { self->resume(); });
+  const auto before = state_.fetch_or(is_ready);
+  state_.notify_all();
+  if ((before & has_next) != 0) place_->post([self = shared_from_this()] { self->resume(); });
 }
 
 // The caller may have gone between publish() and now: a coroutine frame destroyed meanwhile must not be resumed.
 void operation_base::resume() noexcept {
-  unique_function<void()> next;
-  {
-    const std::lock_guard lock(mutex_);
-    if (abandoned_) return;
-    next = std::move(next_);
-  }
-  if (next) next();
+  if ((state_.fetch_or(next_taken) & next_taken) != 0) return;
+  auto next = std::move(next_);
+  next();
 }
 
 }  // namespace interlock::inline v1::detail

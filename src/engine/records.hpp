@@ -7,12 +7,12 @@
 
 #include <interlock/backend.hpp>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace interlock::inline v1::detail {
@@ -126,28 +126,39 @@ struct aftermath {
     entry how{};
     claim told{};  ///< a copy: the record may change while the question is on its way
   };
+  /// Room for a few in place, which costs nothing while they are not there.
   template <class T, std::size_t N>
-  struct short_list {
-    std::array<T, N> few{};
-    std::size_t count = 0;
-    std::vector<T> more{};
+  class short_list {
+   public:
+    short_list() noexcept {}
+    short_list(short_list&& other) noexcept : more_(std::move(other.more_)) {
+      for (; count_ < other.count_; ++count_) std::construct_at(few_ + count_, std::move(other.few_[count_]));
+    }
+    short_list& operator=(short_list&&) = delete;
+    ~short_list() { std::destroy_n(few_, count_); }
+
     void push_back(T one) {
-      if (count < N)
-        few[count++] = std::move(one);
-      else
-        more.push_back(std::move(one));
+      if (count_ == N) return more_.push_back(std::move(one));
+      std::construct_at(few_ + count_, std::move(one));
+      ++count_;
     }
     template <class F>
     void each(F call) {
-      for (std::size_t i = 0; i < count; ++i) call(few[i]);
-      for (auto& one : more) call(one);
+      for (std::size_t i = 0; i < count_; ++i) call(few_[i]);
+      for (auto& one : more_) call(one);
     }
-    void clear() {
-      for (std::size_t i = 0; i < count; ++i) few[i] = {};
-      count = 0;
-      more.clear();
+    void clear() noexcept {
+      std::destroy_n(few_, std::exchange(count_, 0));
+      more_.clear();
     }
-    [[nodiscard]] bool empty() const noexcept { return count == 0; }
+    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+
+   private:
+    std::size_t count_ = 0;
+    union {
+      T few_[N];
+    };
+    std::vector<T> more_{};
   };
   instant now{};  ///< taken before anything is sent: every lease counts from here
   inline_work here = inline_work::never;

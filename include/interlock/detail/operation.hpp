@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 namespace interlock::inline v1::detail {
@@ -29,7 +28,7 @@ class operation_base : public std::enable_shared_from_this<operation_base> {
   operation_base& operator=(const operation_base&) = delete;
   virtual ~operation_base();
 
-  [[nodiscard]] bool ready() const noexcept { return ready_.load(std::memory_order_acquire) != 0; }
+  [[nodiscard]] bool ready() const noexcept { return (state_.load(std::memory_order_acquire) & is_ready) != 0; }
   /// Blocks until ready; a failure if this thread must not block.
   [[nodiscard]] std::optional<failure> wait() const;
   /// Keeps `next` and runs it at the callback place when ready. false: ready already, `next` was not kept.
@@ -45,13 +44,13 @@ class operation_base : public std::enable_shared_from_this<operation_base> {
   virtual void cancel() noexcept = 0;
 
  private:
+  enum : std::uint32_t { is_ready = 1, has_next = 2, next_taken = 4 };
+  [[nodiscard]] bool keep(unique_function<void()>& next);
   void resume() noexcept;
 
   std::shared_ptr<callback_place> place_;
-  std::mutex mutex_;
-  unique_function<void()> next_;
-  std::atomic<std::uint32_t> ready_{0};
-  bool abandoned_ = false;
+  unique_function<void()> next_;  // whoever first says has_next writes it; whoever first says next_taken has it then
+  std::atomic<std::uint32_t> state_{0};
 };
 
 template <class T>
