@@ -8,8 +8,10 @@
 #include <interlock/backend.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -130,34 +132,33 @@ struct aftermath {
   template <class T, std::size_t N>
   class short_list {
    public:
-    short_list() noexcept {}
+    short_list() noexcept = default;
     short_list(short_list&& other) noexcept : more_(std::move(other.more_)) {
-      for (; count_ < other.count_; ++count_) std::construct_at(few_ + count_, std::move(other.few_[count_]));
+      for (; count_ < other.count_; ++count_) std::construct_at(few() + count_, std::move(other.few()[count_]));
     }
     short_list& operator=(short_list&&) = delete;
-    ~short_list() { std::destroy_n(few_, count_); }
+    ~short_list() { std::destroy_n(few(), count_); }
 
     void push_back(T one) {
       if (count_ == N) return more_.push_back(std::move(one));
-      std::construct_at(few_ + count_, std::move(one));
+      std::construct_at(few() + count_, std::move(one));
       ++count_;
     }
     template <class F>
     void each(F call) {
-      for (std::size_t i = 0; i < count_; ++i) call(few_[i]);
+      for (std::size_t i = 0; i < count_; ++i) call(few()[i]);
       for (auto& one : more_) call(one);
     }
     void clear() noexcept {
-      std::destroy_n(few_, std::exchange(count_, 0));
+      std::destroy_n(few(), std::exchange(count_, 0));
       more_.clear();
     }
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
    private:
+    [[nodiscard]] T* few() noexcept { return std::launder(reinterpret_cast<T*>(room_)); }
+    alignas(T) std::byte room_[N * sizeof(T)];
     std::size_t count_ = 0;
-    union {
-      T few_[N];
-    };
     std::vector<T> more_{};
   };
   instant now{};  ///< taken before anything is sent: every lease counts from here

@@ -133,7 +133,7 @@ TEST_P(redis_bundles, a_lost_answer_costs_nobody_a_lock) {
   for (const auto& name : forty_names()) EXPECT_TRUE(others.try_acquire(name, {.wait = 0ms})) << name;
 }
 
-// The plain layout has three forms of the key in which waiters are written down; only two of them come in bundles.
+// The plain layout has three forms of the keys beside the lock's own.
 TEST(redis_bundles_of_the_plain_layout, tell_everybody_who_waits_and_nobody_else) {
   const redis_server server;
   const client locks{server.url("layout=plain&token=none")}, others{server.url("layout=plain&token=none")};

@@ -66,7 +66,7 @@ const script& clocked_courier::with_own_clock(const script& from) {
   return one->made;
 }
 
-void clocked_courier::send(const packet& what, inline_work, reply_handler done) {
+void clocked_courier::send(const packet& what, inline_work, reply_handler&& done) {
   const std::string text =
       what.called() == nullptr ? std::string(what.bytes()) : with_text(what.bytes(), with_own_clock(*what.called()));
   for (std::size_t sent = 0; sent < text.size();) {

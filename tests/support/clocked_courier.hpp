@@ -29,7 +29,7 @@ class clocked_courier final : public redis_store::courier {
 
   result<void> open() override { return {}; }
   void deliver_to(redis_store::layout& reader) noexcept override { reader_ = &reader; }
-  void send(const redis_store::packet& what, inline_work here, redis_store::reply_handler done) override;
+  void send(const redis_store::packet& what, inline_work here, redis_store::reply_handler&& done) override;
   [[nodiscard]] std::size_t masters() const override { return 1; }
   void send_to(std::size_t, const redis_store::packet& what, redis_store::reply_handler done) override {
     send(what, inline_work::never, std::move(done));

@@ -20,7 +20,7 @@ class notebook final : public courier {
  public:
   result<void> open() override { return {}; }
   void deliver_to(redis_store::layout&) noexcept override {}
-  void send(const packet&, inline_work, reply_handler) override {}
+  void send(const packet&, inline_work, reply_handler&&) override {}
   [[nodiscard]] std::size_t masters() const override { return 1; }
   void send_to(std::size_t, const packet&, reply_handler) override {}
   void subscribe(std::string_view channel, reply_handler done) override {

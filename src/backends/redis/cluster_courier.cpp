@@ -261,7 +261,7 @@ void cluster_courier::flush() noexcept {
     if (one.link) one.link->flush_left();
 }
 
-void cluster_courier::send(const packet& what, inline_work here, reply_handler done) {
+void cluster_courier::send(const packet& what, inline_work here, reply_handler&& done) {
   if (const auto to = at_slot(what.slot())) return to->send(what, here, std::move(done));
   refresh_soon();
   done(nowhere("the slot " + std::to_string(what.slot()) + " has no master that can be reached"));

@@ -31,7 +31,7 @@ class cluster_courier final : public courier,
   // courier
   result<void> open() override;  // until some node has shown the map and all its masters are connected
   void deliver_to(layout& reader) noexcept override { layout_.store(&reader); }
-  void send(const packet& what, inline_work here, reply_handler done) override;
+  void send(const packet& what, inline_work here, reply_handler&& done) override;
   [[nodiscard]] std::size_t masters() const override;
   void send_to(std::size_t master, const packet& what, reply_handler done) override;
   void subscribe(std::string_view channel, reply_handler done) override;

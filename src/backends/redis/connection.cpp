@@ -50,7 +50,7 @@ server_facts connection::facts() const {
 
 // ---- sending
 
-void connection::send(const order& what, inline_work here, reply_handler done) {
+void connection::send(const order& what, inline_work here, reply_handler&& done) {
   bool post = false, in_time = false;
   {
     const std::lock_guard lock(mutex_);
@@ -241,38 +241,41 @@ bool connection::take_replies() {
   return false;
 }
 
-void connection::answer(reply what) {
-  const bool push = what.is() == reply::kind::push || (listening_ && what.is() == reply::kind::list && !facts_.resp3);
-  outbox::request asked;
-  if (push) {
-    if (what[0].text().ends_with("subscribe")) {
-      const std::lock_guard lock(mutex_);
-      if (!out_.empty() && out_.front().by_push) asked = out_.pop();
-    }
-    return asked.done ? asked.done(what) : owner_.pushed(*this, what);
-  }
-  std::string_view bytes;
-  {
+// Who asked for what has come; nobody, if it is a bundle's answer: then bundle_ has them.
+outbox::request connection::asked(std::string_view& bytes) {
+  const std::lock_guard lock(mutex_);
+  corked_ = true;
+  if (out_.empty()) return {};
+  bytes = out_.bytes_of(out_.front());
+  if (out_.front().bundle == 1) return out_.pop();
+  out_.pop_bundle(bundle_);
+  return {};
+}
+
+void connection::answer_push(reply what) {
+  reply_handler subscribed;
+  if (what[0].text().ends_with("subscribe")) {
     const std::lock_guard lock(mutex_);
-    corked_ = true;
-    if (!out_.empty() && out_.front().bundle > 1) {
-      for (auto left = out_.front().bundle; left > 0; --left) bundle_.push_back(out_.pop());
-      bytes = out_.bytes_of(bundle_.front());
-    } else if (!out_.empty()) {
-      asked = out_.pop();
-      bytes = out_.bytes_of(asked);
-    }
+    if (!out_.empty() && out_.front().by_push) subscribed = std::move(out_.pop().done);
   }
+  return subscribed ? subscribed(what) : owner_.pushed(*this, what);
+}
+
+void connection::answer(reply what) {
+  if (what.is() == reply::kind::push || (listening_ && what.is() == reply::kind::list && !facts_.resp3))
+    return answer_push(what);
+  std::string_view bytes;
+  auto one = asked(bytes);
   if (!bundle_.empty()) return answer_bundle(what, bytes);
-  if (!asked.done) return drop(lost("a reply came that nobody had asked for"), true);
-  if (what.is() != reply::kind::error) return asked.done(what);
+  if (!one.done) return drop(lost("a reply came that nobody had asked for"), true);
+  if (what.is() != reply::kind::error) return one.done(what);
   const auto error = what.text();
   const std::string kept(bytes);  // the outbox may move while this is dealt with
-  if (asked.called != nullptr && error.starts_with("NOSCRIPT") && calls_by_name(kept))
-    return send(with_text(kept, *asked.called), asked.called, inline_work::never, std::move(asked.done));
-  const owner::refusal refused{.error = error, .request = kept, .called = asked.called, .hops = asked.hops};
-  if (is_up() && owner_.refused(*this, refused, asked.done)) return;
-  asked.done(server_failure(error));
+  if (one.called != nullptr && error.starts_with("NOSCRIPT") && calls_by_name(kept))
+    return send(with_text(kept, *one.called), one.called, inline_work::never, std::move(one.done));
+  const owner::refusal refused{.error = error, .request = kept, .called = one.called, .hops = one.hops};
+  if (is_up() && owner_.refused(*this, refused, one.done)) return;
+  one.done(server_failure(error));
 }
 
 // [reading_] Each is given its own part of the reply.

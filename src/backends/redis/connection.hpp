@@ -4,6 +4,7 @@
 #include "backends/redis/courier.hpp"
 #include "backends/redis/outbox.hpp"
 
+#include "core/brief_mutex.hpp"
 #include "net/name_lookup.hpp"
 #include "net/stream.hpp"
 
@@ -93,10 +94,10 @@ class connection final : public std::enable_shared_from_this<connection> {
   /// As if the server had closed it.
   void fail(const failure& why) noexcept;
 
-  void send(const packet& what, inline_work here, reply_handler done) {
+  void send(const packet& what, inline_work here, reply_handler&& done) {
     send({.bytes = what.bytes(), .called = what.called(), .part = what.part()}, here, std::move(done));
   }
-  void send(std::string_view request, const script* called, inline_work here, reply_handler done) {
+  void send(std::string_view request, const script* called, inline_work here, reply_handler&& done) {
     send({.bytes = request, .called = called}, here, std::move(done));
   }
   struct order {
@@ -106,7 +107,7 @@ class connection final : public std::enable_shared_from_this<connection> {
     std::string_view first{};  ///< to go out immediately before it; its reply is dropped (ASKING)
     part_of_bundle part{};     ///< for owners that never take a request over
   };
-  void send(const order& what, inline_work here, reply_handler done);
+  void send(const order& what, inline_work here, reply_handler&& done);
 
   /// SUBSCRIBE and the like, whose answer is a push; on a RESP2 connection, nothing else may be sent afterwards.
   void send_for_push(const packet& what, reply_handler done);
@@ -148,6 +149,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool read(reading how) noexcept;
   bool take_replies();
   void answer(reply what);
+  void answer_push(reply what);
+  [[nodiscard]] outbox::request asked(std::string_view& bytes);
   void answer_bundle(reply what, std::string_view bytes);
   void flush() noexcept;
   void flush_locked() noexcept;
@@ -181,7 +184,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::vector<outbox::request> bundle_;  // being answered
   std::atomic<bool> muted_{false};       // close(): call nobody any more
 
-  mutable std::mutex mutex_;  // everything below
+  mutable core::brief_mutex mutex_;  // everything below
   std::atomic<state> state_{state::idle};
   instant give_up_{};  // connecting
   int socket_ = -1;

@@ -43,7 +43,7 @@ class courier {
   virtual void deliver_to(layout& reader) noexcept = 0;
 
   /// To the master of the packet's slot. Packets about one slot arrive in the order they were sent.
-  virtual void send(const packet& what, inline_work here, reply_handler done) = 0;
+  virtual void send(const packet& what, inline_work here, reply_handler&& done) = 0;
 
   /// For questions about everything: how many masters there are, and to one of them.
   [[nodiscard]] virtual std::size_t masters() const = 0;

@@ -166,7 +166,7 @@ server_facts master_courier::facts() const {
   return facts_;
 }
 
-void master_courier::send(const packet& what, inline_work here, reply_handler done) {
+void master_courier::send(const packet& what, inline_work here, reply_handler&& done) {
   const auto to = current();
   if (!to) return done(not_connected(where_));
   to->send(what, here, std::move(done));

@@ -7,6 +7,7 @@
 #include "backends/redis/locator.hpp"
 #include "backends/redis/subscriptions.hpp"
 
+#include "core/brief_mutex.hpp"
 #include "core/random.hpp"
 #include "net/loan.hpp"
 
@@ -37,7 +38,7 @@ class master_courier final : public courier,
   // courier
   result<void> open() override;
   void deliver_to(layout& reader) noexcept override { layout_.store(&reader); }
-  void send(const packet& what, inline_work here, reply_handler done) override;
+  void send(const packet& what, inline_work here, reply_handler&& done) override;
   [[nodiscard]] std::size_t masters() const override { return 1; }
   void send_to(std::size_t, const packet& what, reply_handler done) override {
     send(what, inline_work::never, std::move(done));
@@ -77,8 +78,8 @@ class master_courier final : public courier,
   std::atomic<layout*> layout_{nullptr};
   net::loan<connection> loan_;
 
-  mutable std::mutex mutex_;  // everything below
-  std::condition_variable first_;
+  mutable core::brief_mutex mutex_;  // everything below
+  std::condition_variable_any first_;
   std::optional<result<void>> opened_;  // how the first attempt ended
   pointer talk_;                        // requests
   pointer listen_;                      // messages, where talk_ cannot bring them too (RESP2)

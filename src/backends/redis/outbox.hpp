@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/redis/command_text.hpp"
 #include "backends/redis/courier.hpp"
 
 #include <interlock/clock.hpp>
@@ -37,24 +38,25 @@ class outbox {
     std::uint32_t bundle = 1;  // of the first in a bundle: how many there are
   };
 
-  void push(const about& what, std::string_view bytes, reply_handler done) {
+  void push(const about& what, std::string_view bytes, reply_handler&& done) {
     close();
     auto& one = add(what, std::move(done));
     append(one, bytes);
   }
   /// May wait for others like it, until close(). `alone`: what is sent if there is none.
-  void join(const about& what, std::string_view alone, const part_of_bundle& part, reply_handler done) {
+  void join(const about& what, std::string_view alone, const part_of_bundle& part, reply_handler&& done) {
     if (open_ > 0 && (open_ == bundle_most || part.all != all_ || part.keys != keys_each_)) close();
     if (open_ == 0) {
       all_ = part.all;
       keys_each_ = part.keys;
-      alone_ = alone;
+      alone_.clear();
+      alone_.append(alone);
       keys_.clear();
       arguments_.clear();
     }
     add(what, std::move(done));
-    keys_ += part.key_bytes;
-    arguments_ += part.argument_bytes;
+    keys_.append(part.key_bytes);
+    arguments_.append(part.argument_bytes);
     ++open_;
   }
   /// What may be carried out together is one request now, and nothing joins it any more.
@@ -62,16 +64,16 @@ class outbox {
     if (open_ == 0) return;
     const auto count = std::exchange(open_, 0);
     auto& first = at(size() - count);
-    if (count == 1) return append(first, alone_);
+    if (count == 1) return append(first, alone_.view());
     first.called = all_;
     first.bundle = count;
     alone_.clear();
-    append_header(alone_, 3 + count * (keys_each_ + 1));
-    alone_ += all_->call;
-    append_argument(alone_, static_cast<std::int64_t>(count * keys_each_));
-    alone_ += keys_;
-    alone_ += arguments_;
-    append(first, alone_);
+    alone_.header(3 + count * (keys_each_ + 1));
+    alone_.append(all_->call);
+    alone_.argument(static_cast<std::int64_t>(count * keys_each_));
+    alone_.append(keys_.view());
+    alone_.append(arguments_.view());
+    append(first, alone_.view());
     for (auto i = size() - count; i < size(); ++i) {
       at(i).begin = first.begin;
       at(i).end = first.end;
@@ -101,10 +103,12 @@ class outbox {
   /// Takes the oldest one out. Its bytes stay until the next push().
   request pop() noexcept {
     request out = std::move(ring_[first_]);
-    first_ = place(1);
-    count_.store(size() - 1, std::memory_order_relaxed);
-    done_ = out.end;
+    popped(out);
     return out;
+  }
+  /// The same with a bundle, or whatever the oldest one is.
+  void pop_bundle(std::vector<request>& to) {
+    for (auto left = front().bundle; left > 0; --left) popped(to.emplace_back(std::move(ring_[first_])));
   }
 
   [[nodiscard]] std::string_view unsent() const noexcept {
@@ -136,7 +140,12 @@ class outbox {
   [[nodiscard]] std::uint64_t end() const noexcept { return base_ + bytes_.size(); }
   [[nodiscard]] std::size_t place(std::size_t index) const noexcept { return (first_ + index) & (ring_.size() - 1); }
   [[nodiscard]] request& at(std::size_t index) noexcept { return ring_[place(index)]; }
-  request& add(const about& what, reply_handler done) {
+  void popped(const request& one) noexcept {
+    first_ = place(1);
+    count_.store(size() - 1, std::memory_order_relaxed);
+    done_ = one.end;
+  }
+  request& add(const about& what, reply_handler&& done) {
     const auto count = size();
     if (count == ring_.size()) grow();
     auto& one = at(count);
@@ -178,7 +187,7 @@ class outbox {
   std::uint32_t open_ = 0;  // so many, the last ones, are a bundle that others may still join
   const script* all_ = nullptr;
   std::size_t keys_each_ = 0;
-  std::string alone_, keys_, arguments_;
+  command_text alone_, keys_, arguments_;
 };
 
 }  // namespace interlock::inline v1::redis_store

@@ -5,29 +5,28 @@
 
 #include <array>
 #include <charconv>
-#include <vector>
 
 namespace interlock::inline v1::redis_store {
 namespace {
 
 constexpr std::size_t sha_length = 40;
 constexpr std::string_view evalsha_begin = "$7\r\nEVALSHA\r\n$40\r\n";
-constexpr std::size_t spare_most = 4;
-constexpr std::size_t spare_bytes = 64 * 1024;
+constexpr std::size_t kept_most = 64 * 1024;
 
-// Buffers of packets that were sent, for the next ones.
-std::vector<std::string>& spare() {
-  thread_local std::vector<std::string> kept;
-  return kept;
-}
+/// A text that a thread puts its commands together in, one after the other.
+struct kept_text {
+  command_text text;
+  bool taken = false;
+  ~kept_text();
+};
+thread_local kept_text* kept = nullptr;  // beside the object itself, which asks at each use whether it exists
+kept_text::~kept_text() { kept = nullptr; }
 
-std::string fresh() {
-  auto& kept = spare();
-  if (kept.empty()) return {};
-  std::string out = std::move(kept.back());
-  kept.pop_back();
-  out.clear();
-  return out;
+kept_text& kept_here() {
+  if (kept != nullptr) return *kept;
+  thread_local kept_text one;
+  kept = &one;
+  return one;
 }
 
 std::string sha1_hex(std::string_view text) {
@@ -67,8 +66,10 @@ constexpr std::array<std::uint16_t, 256> crc_table = [] {
 }  // namespace
 
 script::script(std::string_view source) : text(source), sha(sha1_hex(source)) {
-  append_argument(call, "EVALSHA");
-  append_argument(call, sha);
+  command_text both;
+  both.argument("EVALSHA");
+  both.argument(sha);
+  call = both.view();
 }
 
 std::uint16_t slot_of(std::string_view key) noexcept {
@@ -80,48 +81,59 @@ std::uint16_t slot_of(std::string_view key) noexcept {
   return static_cast<std::uint16_t>(crc & 0x3fff);
 }
 
-packet::packet(const script& what, std::initializer_list<std::string_view> keys, std::size_t arguments)
-    : packet(what, keys.size() == 0 ? std::string_view{} : *keys.begin(), keys.size(), arguments) {
-  for (const auto key : keys) append_argument(text_, key);
+packet::packet() {
+  auto& here = kept_here();
+  if (!here.taken) {
+    here.taken = true;
+    text_ = &here.text;
+  } else {
+    own_ = std::make_unique<command_text>();
+    text_ = own_.get();
+  }
+  text_->clear();
 }
 
-packet::packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments)
-    : text_(fresh()), script_(&what) {
-  append_header(text_, 3 + keys + arguments);
-  text_ += what.call;
-  append_argument(text_, static_cast<std::int64_t>(keys));
+packet::packet(const script& what, std::initializer_list<std::string_view> keys, std::size_t arguments)
+    : packet(what, keys.size() == 0 ? std::string_view{} : *keys.begin(), keys.size(), arguments) {
+  for (const auto key : keys) text_->argument(key);
+}
+
+packet::packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments) : packet() {
+  script_ = &what;
+  text_->header(3 + keys + arguments);
+  text_->append(what.call);
+  text_->argument(static_cast<std::int64_t>(keys));
   if (keys > 0)
-    first_key_ = text_.size();
+    first_key_ = text_->size();
   else
     slot_ = slot_of(route);
 }
 
 std::uint16_t packet::slot() const noexcept {
-  return first_key_ == 0 ? slot_ : slot_of(argument_at(text_, first_key_));
+  return first_key_ == 0 ? slot_ : slot_of(argument_at(bytes(), first_key_));
 }
 
-packet::packet(std::initializer_list<std::string_view> words, std::string_view route) : text_(fresh()) {
-  append_header(text_, words.size());
+packet::packet(std::initializer_list<std::string_view> words, std::string_view route) : packet() {
+  text_->header(words.size());
   for (const auto word : words) {
-    if (word.data() == route.data() && !route.empty()) first_key_ = text_.size();
-    append_argument(text_, word);
+    if (word.data() == route.data() && !route.empty()) first_key_ = text_->size();
+    text_->argument(word);
   }
   if (first_key_ == 0) slot_ = slot_of(route);
 }
 
-packet& packet::joins(const script& all, std::size_t keys, std::size_t others) {
-  const auto behind = [&](std::size_t argument, std::size_t count) {
-    for (; count > 0; --count) argument = end_of_argument(text_, argument);
-    return argument;
-  };
-  const auto keys_end = behind(first_key_, keys);
-  const std::string_view text(text_);
-  part_ = {&all, keys, text.substr(first_key_, keys_end - first_key_), text.substr(behind(keys_end, others))};
+packet& packet::joins(const script& all, std::size_t keys) {
+  auto keys_end = first_key_;
+  for (auto left = keys; left > 0; --left) keys_end = end_of_argument(bytes(), keys_end);
+  const auto text = bytes();
+  part_ = {&all, keys, text.substr(first_key_, keys_end - first_key_), text.substr(keys_end)};
   return *this;
 }
 
 packet::~packet() {
-  if (spare().size() < spare_most && text_.capacity() <= spare_bytes) spare().push_back(std::move(text_));
+  if (own_) return;
+  kept->taken = false;
+  if (text_->capacity() > kept_most) *text_ = {};
 }
 
 bool calls_by_name(std::string_view command) noexcept {
@@ -131,11 +143,12 @@ bool calls_by_name(std::string_view command) noexcept {
 
 std::string with_text(std::string_view evalsha, const script& called) {
   const auto header = evalsha.find("\r\n") + 2;
-  std::string out(evalsha.substr(0, header));
-  append_argument(out, "EVAL");
-  append_argument(out, called.text);
+  command_text out;
+  out.append(evalsha.substr(0, header));
+  out.argument("EVAL");
+  out.argument(called.text);
   out.append(evalsha.substr(header + evalsha_begin.size() + sha_length + 2));
-  return out;
+  return std::string(out.view());
 }
 
 }  // namespace interlock::inline v1::redis_store

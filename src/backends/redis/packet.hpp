@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "backends/redis/resp.hpp"
+#include "backends/redis/command_text.hpp"
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -40,20 +41,20 @@ class packet {
   packet(std::initializer_list<std::string_view> words, std::string_view route = {});
 
   packet& arg(std::string_view bytes) {
-    append_argument(text_, bytes);
+    text_->argument(bytes);
     return *this;
   }
   packet& arg(std::int64_t number) {
-    append_argument(text_, number);
+    text_->argument(number);
     return *this;
   }
 
   /// It may be carried out together with others like it, in one call of `all`: that is given the keys of each, then the
   /// one argument of each, and answers a list, or a number that is the answer to each. Said last, of a script's call
-  /// with so many keys, others that `all` does without, and one argument.
-  packet& joins(const script& all, std::size_t keys, std::size_t others = 0);
+  /// with so many keys and one argument.
+  packet& joins(const script& all, std::size_t keys);
 
-  [[nodiscard]] std::string_view bytes() const noexcept { return text_; }
+  [[nodiscard]] std::string_view bytes() const noexcept { return text_->view(); }
   [[nodiscard]] const script* called() const noexcept { return script_; }
   /// What of it goes into a bundle, if it may be in one.
   [[nodiscard]] const part_of_bundle& part() const noexcept { return part_; }
@@ -64,7 +65,9 @@ class packet {
   ~packet();
 
  private:
-  std::string text_;  // from a pool of this thread, so that building one allocates nothing after the first
+  packet();
+  std::unique_ptr<command_text> own_;  // only while another one is being put together by this thread
+  command_text* text_;                 // this thread's, so that building one allocates nothing after the first
   part_of_bundle part_;
   const script* script_ = nullptr;
   std::size_t first_key_ = 0;  // where it begins, as an argument; 0: the slot was said

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Takes the lock, or joins those who wait for it, or says that it is busy.
--- KEYS: lock, companion, and the mark that says that companions are worth looking at, unless this is a cluster. ARGV: value, lease, wait lease, "queue" or "attempt", "token" or "none", who, keep.
+-- KEYS: lock, companion, and the mark that says that there is something in it for whoever releases the lock.
+-- ARGV: value, lease, wait lease, "queue" or "attempt", "token" or "none", who, keep.
 -- Answers: token if held ("0": none) | {2, ahead, ms left} waiting | {3, ms left} busy | {4, 1 if evicted} gone
 --        | {5, type} the key is no string
 local value = ARGV[1]

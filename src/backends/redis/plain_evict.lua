@@ -19,6 +19,7 @@ if redis.pcall('GET', KEYS[1]) == value then
     if left < 0 then left = tonumber(ARGV[5]) end
     redis.call('HSET', KEYS[2], value, 'e' .. string.format('%015.0f', now + left + ARGV[4]) .. mark)
     redis.call('PEXPIRE', KEYS[2], ARGV[5])
+    redis.call('SET', string.sub(KEYS[2], 1, -2) .. 'm', '1', 'PX', left + ARGV[4]) -- its release clears up
     return 1
   end
   if KEYS[3] then

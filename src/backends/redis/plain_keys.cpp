@@ -72,17 +72,15 @@ std::string key_template::pattern(std::string_view prefix) const {
 }
 
 // The three forms end differently, so that no two locks share a key: "a" and "{a}" are different locks.
-bool beside(std::string& to, std::string_view key, char what) {
+void beside(std::string& to, std::string_view key, char what) {
   to.append(own_keys);
-  const bool tagged = has_tag(key), plain = !tagged && key.find('}') == key.npos;
-  if (tagged)
+  if (has_tag(key))
     to.append(key).append("::");
-  else if (plain)
+  else if (key.find('}') == key.npos)
     to.append("{").append(key).append("}:");
   else
     to.append("{").append(tag_for(slot_of(key))).append("}").append(key).append("~:");
   to += what;
-  return tagged || plain;
 }
 
 std::string beside(std::string_view key, char what) {

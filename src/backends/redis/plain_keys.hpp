@@ -32,14 +32,12 @@ class key_template {
 /// Interlock's own keys begin with this; no lock's may.
 inline constexpr std::string_view own_keys = "ilk1:";
 
-/// There while somebody waits for any lock of the database, or took one with a record in its companion.
-inline constexpr std::string_view waits_mark = "ilk1:waits";
-
 /// A key or channel of our own beside a lock's key, in the same slot of a cluster. `what` is a letter: c the companion,
-/// a hash that holds what peers know nothing of; n the channel on which a release is told.
+/// a hash that holds what peers know nothing of; m the mark, which is there while a release finds something to do in
+/// the companion; n the channel on which a release is told.
 std::string beside(std::string_view key, char what);
-/// Appended. False: its form is one that scripts cannot make from the key.
-bool beside(std::string& to, std::string_view key, char what);
+/// Appended.
+void beside(std::string& to, std::string_view key, char what);
 
 /// What is written as the lock's value: the claim's secret, as 32 hexadecimal digits.
 std::array<char, 32> value_of(const claim_secret& secret) noexcept;

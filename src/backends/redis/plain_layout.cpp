@@ -32,12 +32,23 @@ standing held(std::uint64_t token) noexcept {
 
 // For the length of one call; kept, so that building a question allocates nothing.
 struct lock_keys {
-  std::string key, companion;
+  std::string key, beside_it;
 };
 lock_keys& kept_keys() {
   thread_local lock_keys one;
   return one;
 }
+
+/// What becomes of a question to leave.
+struct departed {
+  completion<departure> done;
+
+  void operator()(const result<reply>& said) {
+    if (!said) return done(said.error());
+    const auto was = said->number();
+    done(was == 1 ? departure::released : was == 2 ? departure::left : departure::gone);
+  }
+};
 
 failure strange_key(std::string_view key, std::string_view type) {
   return failure(errc::unsupported, "the key \"" + std::string(key) + "\" is a " + std::string(type) +
@@ -137,8 +148,7 @@ void plain_layout::enter_by_script(const claim& who, std::string_view key, entry
                                    completion<standing> done) {
   const auto companion = beside(key, companion_letter);
   const auto value = value_of(who.secret);
-  packet out =
-      cluster_ ? packet(scripts_.enter, {key, companion}, 7) : packet(scripts_.enter, {key, companion, waits_mark}, 7);
+  packet out(scripts_.enter, {key, companion, beside(key, mark_letter)}, 7);
   out.arg(view(value)).arg(who.lease.count()).arg(who.wait_lease.count());
   out.arg(how == entry::queue ? "queue" : "attempt").arg(wish_.tokens ? "token" : "none");
   out.arg(pack_who(who.origin)).arg(companion_life(who.lease).count());
@@ -205,14 +215,13 @@ void plain_layout::look(std::span<const claim> whom, inline_work here, completio
 
 void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const std::size_t> which, inline_work here) {
   const auto route = wish_.key.key(round->whom[which.front()].name);
-  packet out(scripts_.look, route, 2 * which.size() + (cluster_ ? 0 : 1), 2 + 4 * which.size());
+  packet out(scripts_.look, route, 3 * which.size(), 2 + 4 * which.size());
   milliseconds longest{0};
   for (const auto i : which) {
     const auto key = wish_.key.key(round->whom[i].name);
-    out.arg(key).arg(beside(key, companion_letter));
+    out.arg(key).arg(beside(key, companion_letter)).arg(beside(key, mark_letter));
     longest = std::max(longest, round->whom[i].lease);
   }
-  if (!cluster_) out.arg(waits_mark);
   out.arg(wish_.tokens ? "token" : "none").arg(companion_life(longest).count());
   for (const auto i : which) {
     const auto& who = round->whom[i];
@@ -236,34 +245,37 @@ void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const st
 
 // ---- leaving
 
+// A release that leaves nothing behind and has no more to do than the server's own commands can; such ones are carried
+// out together.
+void plain_layout::release(const claim& who, std::string_view key, inline_work here, completion<departure> done) {
+  auto& mark = kept_keys().beside_it;
+  mark.clear();
+  beside(mark, key, mark_letter);
+  packet out(scripts_.release, {key, mark}, 1);
+  out.arg(view(value_of(who.secret)));
+  if (!cluster_) out.joins(scripts_.release, 2);
+  way_.send(out, here, departed{std::move(done)});
+}
+
 void plain_layout::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
   waits_no_more(who.name, who.secret);
   const bool final = how == finality::final;
   if (final && !wish_.tokens) bury(who);
   auto& [key, companion] = kept_keys();
   key.clear();
-  companion.clear();
   wish_.key.key(key, who.name);
-  const bool usual = beside(companion, key, companion_letter);
+  if (!final && !wish_.tokens && !wish_.signal && publish_ == "PUBLISH")
+    return release(who, key, here, std::move(done));
+  companion.clear();
+  beside(companion, key, companion_letter);
   const auto signal = wish_.signal ? wish_.signal->key(who.name) : std::string{};
   const auto tomb = final ? std::max(who.lease, core::tomb_time) : milliseconds{0};
-  const bool brief = !final && !wish_.tokens && publish_ == "PUBLISH";
-  const std::size_t arguments = brief ? 1 : 6;
-  packet out = wish_.signal ? packet(scripts_.leave, {key, companion, signal}, arguments)
-                            : packet(scripts_.leave, {key, companion}, arguments);
-  out.arg(view(value_of(who.secret)));
-  if (!brief) {
-    out.arg(tomb.count()).arg(companion_life(who.lease).count());
-    out.arg(std::int64_t{wish_.tokens ? 1 : 0}).arg(publish_).arg(beside(key, channel_letter));
-  } else if (usual && !cluster_ && !wish_.signal) {
-    out.joins(scripts_.bundle, 1, 1);
-  }
-  way_.send(out, here, [done = std::move(done)](result<reply> got) mutable {
-    if (!got) return done(got.error());
-    const auto was = got->number();
-    done(was == 1 ? departure::released : was == 2 ? departure::left : departure::gone);
-  });
-  if (final) sweep_now_and_then(who.secret, beside(wish_.key.key(who.name), companion_letter));
+  packet out =
+      wish_.signal ? packet(scripts_.leave, {key, companion, signal}, 6) : packet(scripts_.leave, {key, companion}, 6);
+  out.arg(view(value_of(who.secret))).arg(tomb.count()).arg(companion_life(who.lease).count());
+  out.arg(std::int64_t{wish_.tokens ? 1 : 0}).arg(publish_).arg(beside(key, channel_letter));
+  way_.send(out, here, departed{std::move(done)});
+  if (final) sweep_now_and_then(who.secret, companion);
 }
 
 void plain_layout::bury(const claim& who) {

@@ -54,6 +54,7 @@ class plain_layout final : public layout {
   void enter_bare(const claim& who, std::string_view key, entry how, inline_work here, completion<standing> done);
   void enter_by_script(const claim& who, std::string_view key, entry how, inline_work here, completion<standing> done);
   result<standing> standing_in(const reply& said, std::string_view name, const claim_secret& secret);
+  void release(const claim& who, std::string_view key, inline_work here, completion<departure> done);
   void look_at(std::shared_ptr<look_round> round, std::span<const std::size_t> which, inline_work here);
 
   // Our own waiters, to be told when a lock becomes free.

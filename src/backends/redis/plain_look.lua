@@ -1,14 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- Renews what is held; lets who waits take what is free. Never creates a claim: a waiting one is known by its record.
--- KEYS: lock and companion of each claim; at last the mark of plain_enter, unless this is a cluster. ARGV: "token" or "none", keep, then for each claim: value, lease, wait lease,
--- "fresh" if it wants a new token.
+-- KEYS: of each claim lock, companion and mark, as in plain_enter. ARGV: "token" or "none", keep, then for each claim:
+-- value, lease, wait lease, "fresh" if it wants a new token.
 -- Answers for each claim as plain_enter does, or {6, error}: what goes wrong with one does not stop the others.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local answers = {}
-local mark = #KEYS % 2 == 1 and KEYS[#KEYS]
-for i = 1, math.floor(#KEYS / 2) do
-  local lock, companion = KEYS[2 * i - 1], KEYS[2 * i]
+for i = 1, #KEYS / 3 do
+  local lock, companion, mark = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
   local value, lease, wait_lease = ARGV[4 * i - 1], ARGV[4 * i], ARGV[4 * i + 1]
   local known = redis.pcall('HMGET', companion, value, 't', 'h')
   if known.err then known = {false, false, false} end
@@ -39,9 +38,9 @@ for i = 1, math.floor(#KEYS / 2) do
       if (ends - now) * 3 < wait_lease * 2 then -- not at every look: each write goes to the replicas and the disk
         redis.pcall('HSET', companion, value, 'w' .. string.format('%015.0f', now + wait_lease) .. string.sub(note, 17))
         redis.pcall('PEXPIRE', companion, ARGV[2])
-        local life = wait_lease
-        --@ plain_part_mark.lua
       end
+      local life = wait_lease
+      --@ plain_part_mark.lua
       local ahead = redis.call('HLEN', companion) - 1
       if known[2] then ahead = ahead - 1 end
       if known[3] then ahead = ahead - 1 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Companions are worth looking at, for so long at least. Expects mark and life, in milliseconds. A hint: without it
--- waiters look for themselves, at longer intervals.
-if mark then
+-- Whoever releases this lock finds something to do in its companion. Expects mark and life: for how many milliseconds
+-- that is so. A hint: without it waiters look for themselves, at longer intervals.
+do
   local left = redis.pcall('PTTL', mark)
-  if type(left) == 'number' and left < tonumber(life) then redis.pcall('SET', mark, '1', 'PX', life) end
+  if type(left) == 'number' and left * 3 < tonumber(life) * 2 then redis.pcall('SET', mark, '1', 'PX', life) end
 end

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/plain_scripts.hpp"
 
-#include "backends/redis/plain_bundle.lua.hpp"
 #include "backends/redis/plain_enter.lua.hpp"
 #include "backends/redis/plain_evict.lua.hpp"
 #include "backends/redis/plain_leave.lua.hpp"
@@ -9,6 +8,7 @@
 #include "backends/redis/plain_part_leave.lua.hpp"
 #include "backends/redis/plain_part_mark.lua.hpp"
 #include "backends/redis/plain_part_tell.lua.hpp"
+#include "backends/redis/plain_release.lua.hpp"
 #include "backends/redis/plain_show.lua.hpp"
 #include "backends/redis/plain_sweep.lua.hpp"
 #include "backends/redis/script_text.hpp"
@@ -30,11 +30,11 @@ std::string_view part(std::string_view file) {
 
 struct assembled_scripts {
   const assembled_script enter{embedded::redis_plain_enter_lua, part}, look{embedded::redis_plain_look_lua, part},
-      leave{embedded::redis_plain_leave_lua, part}, bundle{embedded::redis_plain_bundle_lua, part};
+      leave{embedded::redis_plain_leave_lua, part}, release{embedded::redis_plain_release_lua, part};
   const plain_scripts all{enter.made,
                           look.made,
                           leave.made,
-                          bundle.made,
+                          release.made,
                           script(embedded::redis_plain_show_lua),
                           script(embedded::redis_plain_evict_lua),
                           script(embedded::redis_plain_sweep_lua)};

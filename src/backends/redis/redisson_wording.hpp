@@ -3,6 +3,7 @@
 
 #include "backends/redis/packet.hpp"
 #include "backends/redis/redisson_names.hpp"
+#include "backends/redis/resp.hpp"
 
 #include <interlock/backend.hpp>
 

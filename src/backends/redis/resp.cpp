@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/resp.hpp"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -157,51 +155,6 @@ reply_parser::outcome reply_parser::value(std::size_t depth) {
     }
     default: return bad("a reply begins with an unknown character");
   }
-}
-
-namespace {
-void append_length(std::string& to, char before, std::size_t length) {
-  char line[24];
-  line[0] = before;
-  auto* end = line + 1;
-  if (length < 10)
-    *end++ = static_cast<char>('0' + length);
-  else
-    end = std::to_chars(end, line + sizeof line - 2, length).ptr;
-  end[0] = '\r';
-  end[1] = '\n';
-  to.append(line, static_cast<std::size_t>(end + 2 - line));
-}
-}  // namespace
-
-void append_header(std::string& to, std::size_t arguments) { append_length(to, '*', arguments); }
-
-void append_argument(std::string& to, std::string_view bytes) {
-  // Most are short: put together here, they cost the string one check for room instead of three.
-  constexpr std::size_t brief = 99;
-  if (bytes.size() <= brief) {
-    std::array<char, brief + 7> out;
-    auto* end = out.data();
-    *end++ = '$';
-    if (bytes.size() > 9) *end++ = static_cast<char>('0' + bytes.size() / 10);
-    *end++ = static_cast<char>('0' + bytes.size() % 10);
-    *end++ = '\r';
-    *end++ = '\n';
-    end = std::copy(bytes.begin(), bytes.end(), end);
-    *end++ = '\r';
-    *end++ = '\n';
-    to.append(out.data(), static_cast<std::size_t>(end - out.data()));
-    return;
-  }
-  append_length(to, '$', bytes.size());
-  to.append(bytes);
-  to.append("\r\n", 2);
-}
-
-void append_argument(std::string& to, std::int64_t number) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-  append_argument(to, std::string_view(digits, static_cast<std::size_t>(end - digits)));
 }
 
 }  // namespace interlock::inline v1::redis_store

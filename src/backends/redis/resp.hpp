@@ -104,10 +104,4 @@ class reply_parser {
   std::vector<reply::node> nodes_;
 };
 
-/// Appends one argument of a command: `$<length>\r\n<bytes>\r\n`.
-void append_argument(std::string& to, std::string_view bytes);
-void append_argument(std::string& to, std::int64_t number);
-/// Begins a command of so many arguments, its name included.
-void append_header(std::string& to, std::size_t arguments);
-
 }  // namespace interlock::inline v1::redis_store
