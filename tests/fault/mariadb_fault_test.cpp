@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -52,6 +53,31 @@ TEST_F(mariadb_fault, with_several_hosts_the_one_that_takes_writes_is_found) {
                     ",127.0.0.1:" + std::to_string(server.port()) + "/interlock");
   auto held = both.acquire("a");
   EXPECT_FALSE(client(server.url()).try_acquire("a").has_value());
+}
+
+// Nobody is woken here: they ask, all with one query, and the longer they have waited the more seldom.
+TEST_F(mariadb_fault, many_waiters_of_a_client_ask_as_often_as_one) {
+  const client locks(server.url()), other(server.url());
+  std::vector<guard> held;
+  std::stop_source enough;
+  std::vector<pending<guard>> waiting;
+  for (int i = 0; i < 50; ++i) {
+    held.push_back(other.acquire(std::to_string(i)));
+    waiting.push_back(locks.async_acquire(std::to_string(i), {}, enough.get_token()));
+  }
+  ASSERT_TRUE(eventually([&] { return server.value("select count(*) from interlock.il_claim") == "100"; }, 10s));
+  std::this_thread::sleep_for(1s);
+  const auto asked = [&] {
+    return std::stoll(server.value("select variable_value from information_schema.global_status where variable_name = "
+                                   "'Questions'"));
+  };
+  const auto before = asked();
+  std::this_thread::sleep_for(2s);
+  const auto queries = asked() - before;
+  EXPECT_GT(queries, 5);
+  EXPECT_LT(queries, 100) << "one each would be several hundred";
+  enough.request_stop();
+  for (auto& one : waiting) EXPECT_FALSE(one.get_result());
 }
 
 TEST(mariadb_fail_over, to_a_replica_grants_nothing_until_that_takes_writes_and_tokens_rise) {
