@@ -29,7 +29,14 @@ class gate {
     events_ = EPOLLIN;
     epoll_event what{.events = events_, .data = {}};
     ::epoll_ctl(fd_, EPOLL_CTL_ADD, socket_, &what);
+    there_ = true;
     watch_ = loop.when_readable(fd_, std::move(ready));
+  }
+  /// Shut, and likely to stay so: the kernel is spared looking here whenever something arrives.
+  void rest() noexcept {
+    if (events_ != 0 || !there_) return;
+    ::epoll_ctl(fd_, EPOLL_CTL_DEL, socket_, nullptr);
+    there_ = false;
   }
   void read(bool wanted) noexcept { let(wanted, EPOLLIN); }
   void write(bool wanted) noexcept { let(wanted, EPOLLOUT); }
@@ -44,12 +51,13 @@ class gate {
     if (events == events_ || fd_ < 0) return;
     events_ = events;
     epoll_event now{.events = events_, .data = {}};
-    ::epoll_ctl(fd_, EPOLL_CTL_MOD, socket_, &now);
+    ::epoll_ctl(fd_, std::exchange(there_, true) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket_, &now);
   }
 
   int fd_ = -1;
   int socket_ = -1;
   unsigned events_ = 0;
+  bool there_ = false;  // the socket, in it
   subscription watch_;
 };
 
