@@ -76,9 +76,9 @@ void clocked_postgres::survey(const survey_query& what, completion<survey_page> 
   const auto errand = postgres_store::survey_errand(what, std::move(done));
   std::vector<const char*> values;
   std::vector<int> lengths, formats;
-  for (const auto& one : errand->parameters) {
-    values.push_back(one.data());
-    lengths.push_back(static_cast<int>(one.size()));
+  for (std::size_t i = 0; i < errand->parameters.size(); ++i) {
+    values.push_back(errand->parameters[i].data());
+    lengths.push_back(static_cast<int>(errand->parameters[i].size()));
     formats.push_back(1);
   }
   pg_rows got(PQexecPrepared(with_.get(), "survey", static_cast<int>(values.size()), values.data(), lengths.data(),

@@ -17,22 +17,32 @@ asker::asker(my_handle with, my_statement ask, const sql::object_names& names, s
       ask_(std::move(ask)),
       tidy_(sql::filled_in("call {schema}.{table_tidy}()", names)),
       origin_(std::move(origin)) {
-  bind_results();
+  bind_reply();
 }
 
 asker::asker(my_handle with, std::vector<prepared> others) : with_(std::move(with)), others_(std::move(others)) {
-  bind_results();
+  bind_reply();
+  bind_values();
 }
 
-// Of questions there is one field, which has all the room.
-void asker::bind_results() {
-  const auto size = ask_ ? reply_.size() : short_row::field_size;
-  for (std::size_t i = 0; i < (ask_ ? 1 : short_row::most_fields); ++i) {
-    reply_binds_[i].buffer_type = MYSQL_TYPE_BLOB;
-    reply_binds_[i].buffer = reply_.data() + i * size;
-    reply_binds_[i].buffer_length = size;
-    reply_binds_[i].length = &reply_lengths_[i];
-    reply_binds_[i].is_null = &reply_nulls_[i];
+void asker::bind_reply() {
+  reply_bind_.buffer_type = MYSQL_TYPE_BLOB;
+  reply_bind_.buffer = reply_.data();
+  reply_bind_.buffer_length = reply_.size();
+  reply_bind_.length = &reply_length_;
+  reply_bind_.is_null = &reply_null_;
+}
+
+// Once for all: what is bound anew has its type sent anew.
+void asker::bind_values() {
+  MYSQL_BIND value{};
+  value.buffer_type = MYSQL_TYPE_STRING;
+  value.buffer = value_.data();
+  value.buffer_length = value_.size();
+  value.length = &value_length_;
+  for (const auto& one : others_) {
+    mysql_stmt_bind_param(one.with.get(), &value);
+    mysql_stmt_bind_result(one.with.get(), &reply_bind_);
   }
 }
 
@@ -40,16 +50,18 @@ bool asker::send_prepared(const sql::errand& what) {
   for (const auto& one : others_) {
     if (one.name != what.statement) continue;
     executed_ = one.with.get();
-    for (std::size_t i = 0; i < std::min(most_values, what.parameters.size()); ++i) {
-      const auto& value = what.parameters[i];
-      value_binds_[i].buffer_type = MYSQL_TYPE_STRING;
-      value_binds_[i].buffer = const_cast<char*>(value.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-      value_binds_[i].buffer_length = value.size();
-    }
-    mysql_stmt_bind_param(executed_, value_binds_.data());
+    value_length_ = what.parameters[0].copy(value_.data(), value_.size());
+    stage_ = stage::execute;
     return true;
   }
   return false;
+}
+
+void asker::send_text(const sql::errand& what) {
+  text_ = !what.text.empty()                 ? std::string_view(what.text)
+          : what.statement == text_statement ? what.parameters[0]
+                                             : tidy_;
+  stage_ = stage::query;
 }
 
 asker::~asker() {
@@ -62,9 +74,9 @@ bool asker::send(const sql::flight& what) {
   replies_.clear();
   table_.reset();
   wrong_.reset();
+  row_.clear();
   if (const auto* const one = what.statement()) {
-    text_ = !one->text.empty() ? one->text : one->statement == text_statement ? one->parameters.at(0) : tidy_;
-    stage_ = one->text.empty() && send_prepared(*one) ? stage::execute : stage::query;
+    if (!one->text.empty() || !send_prepared(*one)) send_text(*one);
   } else {
     std::vector<const sql::question*> asked;
     asked.reserve(what.order.size());
@@ -92,7 +104,7 @@ bool asker::is_open() const noexcept {
   return got < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-sql::session::progress asker::receive(sql::flight* under_way, std::vector<std::string>&) {
+sql::session::progress asker::receive(sql::flight* under_way, std::vector<std::string>&, patience) {
   if (under_way == nullptr) return is_open() ? progress::waits : progress::broken;
   if (!answered()) pump();
   if (stage_ == stage::broken) return progress::broken;
@@ -100,6 +112,7 @@ sql::session::progress asker::receive(sql::flight* under_way, std::vector<std::s
   stage_ = stage::idle;
   under_way->replies = std::move(replies_);
   under_way->table = std::move(table_);
+  under_way->row = row_;
   under_way->wrong = std::move(wrong_);
   return progress::over;
 }
@@ -124,16 +137,10 @@ void asker::refused(unsigned number, const char* text) {
 void asker::read_reply() {
   const bool has = mysql_stmt_fetch(executed_) == 0;  // out of memory: it has been read
   if (executed_ == ask_.get()) {
-    replies_ = read_replies({reply_.data(), std::min<std::size_t>(reply_lengths_[0], reply_.size())});
-    return;
+    replies_ = read_replies({reply_.data(), std::min<std::size_t>(reply_length_, reply_.size())});
+  } else if (has) {
+    row_.set({reply_.data(), reply_null_ == 0 ? reply_length_ : 0});
   }
-  auto row = std::make_unique<short_row>();
-  for (std::size_t i = 0; has && i < std::min<std::size_t>(mysql_stmt_field_count(executed_), short_row::most_fields);
-       ++i) {
-    const bool fits = reply_nulls_[i] == 0 && reply_lengths_[i] <= short_row::field_size;
-    row->add({reply_.data() + i * short_row::field_size, fits ? reply_lengths_[i] : 0});
-  }
-  table_ = std::move(row);
 }
 
 // As far as it goes without waiting.
@@ -147,7 +154,7 @@ void asker::pump() {
                   [&](int ready) { return mysql_stmt_execute_cont(&failed_, ask, ready); }))
           return;
         if (failed_ != 0) return refused(mysql_stmt_errno(ask), mysql_stmt_error(ask));
-        mysql_stmt_bind_result(ask, reply_binds_.data());
+        if (ask == ask_.get()) mysql_stmt_bind_result(ask, &reply_bind_);  // each result of a procedure is another
         stage_ = stage::reply;
         break;
       case stage::reply:

@@ -23,30 +23,11 @@ inline constexpr char text_statement[] = "text";
 inline constexpr char lock_statement[] = "lock";
 inline constexpr char unlock_statement[] = "unlock";
 
-/// Prepared statements, with one result and text parameters alone; not that of questions.
+/// A prepared statement with one text as its parameter, of 64 bytes at most, and one short field as its result; not
+/// that of questions.
 struct prepared {
   const char* name = nullptr;
   my_statement with{};
-};
-
-/// What a prepared one returns: one row, or none.
-class short_row final : public sql::rows {
- public:
-  static constexpr std::size_t most_fields = 2, field_size = 64;
-  /// NULL and what is too long are empty.
-  void add(std::string_view field) noexcept {
-    lengths_[count_] = field.copy(bytes_[count_].data(), field_size);
-    ++count_;
-  }
-  std::size_t size() const noexcept override { return count_ == 0 ? 0 : 1; }
-  std::string_view field(std::size_t, std::size_t column) const noexcept override {
-    return {bytes_[column].data(), lengths_[column]};
-  }
-
- private:
-  std::array<std::array<char, field_size>, most_fields> bytes_;
-  std::array<std::size_t, most_fields> lengths_{};
-  std::size_t count_ = 0;
 };
 
 class table final : public sql::rows {
@@ -75,7 +56,7 @@ class asker final : public sql::session {
   bool send(const sql::flight& what) override;
   bool flush() noexcept override;
   bool answered() const noexcept override { return stage_ == stage::over || stage_ == stage::broken; }
-  progress receive(sql::flight* under_way, std::vector<std::string>& news) override;
+  progress receive(sql::flight* under_way, std::vector<std::string>& news, patience with = patience::none) override;
   std::string last_words() const override { return words_; }
 
  private:
@@ -87,7 +68,9 @@ class asker final : public sql::session {
   void refused(unsigned number, const char* text);
   void read_reply();
   [[nodiscard]] bool send_prepared(const sql::errand& what);
-  void bind_results();
+  void send_text(const sql::errand& what);
+  void bind_reply();
+  void bind_values();
   [[nodiscard]] bool is_open() const noexcept;
 
   my_handle with_;
@@ -102,15 +85,16 @@ class asker final : public sql::session {
   MYSQL_RES* result_ = nullptr;
   std::string text_;                // of the statement under way
   MYSQL_STMT* executed_ = nullptr;  // the prepared one under way
-  static constexpr std::size_t most_values = 2;
-  std::array<MYSQL_BIND, most_values> value_binds_{};  // of its parameters, which the errand has
+  std::array<char, 64> value_{};    // its parameter
+  unsigned long value_length_ = 0;
+  MYSQL_BIND reply_bind_{};
+  unsigned long reply_length_ = 0;
+  my_bool reply_null_ = 0;
   std::array<char, 24'576> reply_{};
-  std::array<unsigned long, short_row::most_fields> reply_lengths_{};
-  std::array<my_bool, short_row::most_fields> reply_nulls_{};
-  std::array<MYSQL_BIND, short_row::most_fields> reply_binds_{};
 
   // what came of the message under way
   std::vector<sql::reply> replies_;
+  sql::short_row row_;
   std::unique_ptr<sql::rows> table_;
   std::optional<sql::refusal> wrong_;
   std::string words_;

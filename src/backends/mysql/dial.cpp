@@ -106,9 +106,8 @@ result<sql::dialler::made> mysql_dial::session_made(talk& to, my_handle begun, s
     return failure(errc::unsupported, "there is a pooler in between, and locks of a session need the server itself");
   std::vector<prepared> all;
   for (const auto& [name, text] :
-       {std::pair{lock_statement, "select (get_lock(?, 0) * 2 - 1) * cast(connection_id() as signed)"},
-        std::pair{unlock_statement,
-                  "select (coalesce(release_lock(?), 0) * 2 - 1) * cast(connection_id() as signed)"}}) {
+       {std::pair{lock_statement, "select get_lock(?, 0) * connection_id()"},
+        std::pair{unlock_statement, "select if(release_lock(?), 1, -1) * cast(connection_id() as signed)"}}) {
     auto made_one = to.prepare(text);
     if (!made_one) return made_one.error();
     all.push_back({name, std::move(*made_one)});

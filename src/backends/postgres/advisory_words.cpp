@@ -10,7 +10,7 @@ namespace {
 // A key as the statements take it, and a letter for its kind.
 constexpr std::size_t number_size = 8;
 bool is_pair(const std::string& key) { return key.back() == 'p'; }
-std::string number_of(const std::string& key) { return key.substr(0, number_size); }
+std::string_view number_of(const std::string& key) { return std::string_view(key).substr(0, number_size); }
 std::uint64_t value_of(const std::string& key) {
   std::uint64_t out = 0;
   for (std::size_t i = 0; i < number_size; ++i) out = out << 8 | static_cast<unsigned char>(key[i]);

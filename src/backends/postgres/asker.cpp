@@ -4,8 +4,13 @@
 #include "backends/postgres/dial.hpp"
 #include "backends/postgres/server_error.hpp"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <memory>
 
 namespace interlock::inline v1::postgres_store {
@@ -44,11 +49,11 @@ bool asker::send(const sql::flight& what) {
 bool asker::send_statement(const sql::errand& what) {
   if (!what.text.empty())
     return PQsendQueryParams(with_.get(), what.text.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;
-  constexpr std::size_t most = 4;
-  static constexpr std::array<int, most> formats{1, 1, 1, 1};
+  constexpr auto most = sql::parameters::most;
+  static constexpr std::array<int, most> formats{1, 1, 1};
   std::array<const char*, most> values{};
   std::array<int, most> lengths{};
-  const auto count = std::min(most, what.parameters.size());
+  const auto count = what.parameters.size();
   for (std::size_t i = 0; i < count; ++i) {
     values[i] = what.parameters[i].data();
     lengths[i] = static_cast<int>(what.parameters[i].size());
@@ -57,8 +62,24 @@ bool asker::send_statement(const sql::errand& what) {
                              formats.data(), 1) == 1;
 }
 
-sql::session::progress asker::receive(sql::flight* under_way, std::vector<std::string>& news) {
-  bool alive = PQconsumeInput(with_.get()) == 1;
+// libpq reads with one call of recv: where that waits, nobody has to find out first whether there is something to read.
+// Encrypted connections are left alone: OpenSSL may want more than has arrived.
+void asker::be_patient() noexcept {
+  if (PQsslInUse(with_.get()) != 0) return;
+  const timeval some{.tv_sec = 0, .tv_usec = 4'000}, moment{.tv_sec = 0, .tv_usec = 1'000};
+  patient_ = ::setsockopt(socket(), SOL_SOCKET, SO_RCVTIMEO, &some, sizeof some) == 0 &&
+             ::setsockopt(socket(), SOL_SOCKET, SO_SNDTIMEO, &moment, sizeof moment) == 0 &&
+             ::fcntl(socket(), F_SETFL, ::fcntl(socket(), F_GETFL) & ~O_NONBLOCK) == 0;
+}
+
+bool asker::can_read() const noexcept {
+  char byte = 0;
+  return ::recv(socket(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+}
+
+sql::session::progress asker::receive(sql::flight* under_way, std::vector<std::string>& news, patience with) {
+  const bool reads = !patient_ || with == patience::some || can_read();
+  bool alive = !reads || PQconsumeInput(with_.get()) == 1;
   bool over = false;
   while (under_way != nullptr && !over && PQisBusy(with_.get()) == 0) {
     over = take(*under_way);

@@ -31,15 +31,19 @@ class asker final : public sql::session {
  public:
   asker(pg_handle with, std::string channel, std::string origin)
       : with_(std::move(with)), channel_(std::move(channel)), origin_(std::move(origin)) {}
+  /// From now on receive() can wait. For small messages only: sending may wait a moment, too.
+  void be_patient() noexcept;
 
   int socket() const noexcept override { return PQsocket(with_.get()); }
   bool send(const sql::flight& what) override;
   bool flush() noexcept override { return PQflush(with_.get()) == 1; }
-  progress receive(sql::flight* under_way, std::vector<std::string>& news) override;
+  bool is_patient() const noexcept override { return patient_; }
+  progress receive(sql::flight* under_way, std::vector<std::string>& news, patience with = patience::none) override;
   std::string last_words() const override;
 
  private:
   bool send_statement(const sql::errand& what);
+  [[nodiscard]] bool can_read() const noexcept;
   [[nodiscard]] bool take(sql::flight& under_way);
   void conclude(sql::flight& under_way);
 
@@ -47,6 +51,7 @@ class asker final : public sql::session {
   const std::string channel_, origin_;
   ask_parameters parameters_;
   pg_rows rows_, wrong_;  // of the message under way
+  bool patient_ = false;
 };
 
 }  // namespace interlock::inline v1::postgres_store

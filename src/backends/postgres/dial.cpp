@@ -197,7 +197,9 @@ result<sql::dialler::made> postgres_dial::dial(const std::atomic<bool>& cancelle
   const std::lock_guard lock(mutex_);
   pid_.store(found->pid);
   facts_ = std::move(*found);
-  return made{std::make_unique<asker>(std::move(*begun), channel_, origin_), run};
+  auto with = std::make_unique<asker>(std::move(*begun), channel_, origin_);
+  if (settings_.sessions) with->be_patient();
+  return made{std::move(with), run};
 }
 
 }  // namespace interlock::inline v1::postgres_store

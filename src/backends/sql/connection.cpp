@@ -18,14 +18,14 @@ constexpr milliseconds unsent_most{2};       // what a caller was to send is sen
 
 // ---- sending
 
-void connection::submit(const std::shared_ptr<errand>& what, inline_work here) {
+void connection::submit(std::shared_ptr<errand> what, inline_work here) {
   bool post = false, in_time = false, refused = false;
   {
     const std::lock_guard lock(mutex_);
     if (dead_) {
       refused = true;
     } else {
-      waiting_.push_back(whole(what));
+      waiting_.push_back(whole(std::move(what)));
       if (here == inline_work::if_brief) {
         launch(borrowed_ ? reader::others : reader::asker);
       } else if (!under_way_ && here == inline_work::together) {
@@ -37,7 +37,7 @@ void connection::submit(const std::shared_ptr<errand>& what, inline_work here) {
       if (here == inline_work::never && !borrowed_) gate_.read(true);
     }
   }
-  if (refused) return whole(what).fail(failure(errc::unavailable, place_.shown + ": not connected"));
+  if (refused) return whole(std::move(what)).fail(failure(errc::unavailable, place_.shown + ": not connected"));
   if (post)
     loop_.post([self = shared_from_this()] {
       const std::lock_guard lock(self->mutex_);
@@ -60,7 +60,8 @@ void connection::flush_left() noexcept {
 // [mutex_] The next message, if none is under way.
 void connection::launch(reader then) {
   if (dead_ || under_way_ || paused_ || waiting_.empty()) return;
-  auto& next = under_way_.emplace();
+  under_way_ = spare_ ? std::move(spare_) : std::make_unique<flight>();
+  auto& next = *under_way_;
   load(next);
   next.sent = time_.now();
   if (!with_->send(next)) ::shutdown(socket_, SHUT_RDWR);  // whoever reads finds the end of the story
@@ -93,7 +94,9 @@ void connection::load(flight& with) {
 // the rest.
 void connection::push(reader then) {
   gate_.write(with_->flush());
-  if (!with_->answered()) return;
+  const bool answered = with_->answered();
+  at_hand_.store(answered || with_->is_patient(), std::memory_order_relaxed);
+  if (!answered) return;
   if (then == reader::others)
     return loop_.post([weak = weak_from_this()] {
       if (const auto self = weak.lock()) static_cast<void>(self->read_borrowed());
@@ -103,40 +106,52 @@ void connection::push(reader then) {
 
 // ---- receiving
 
-// [reading_] Whether it goes on.
-bool connection::read() noexcept {
-  std::optional<flight> landed;
+// [reading_]
+backend::arrival connection::read(patience how) noexcept {
+  message landed;
   std::vector<std::string> news;
   bool alive = false;
   std::string why;
   {
-    const std::lock_guard lock(mutex_);
-    if (dead_) return false;
-    alive = take(landed, news);
+    std::unique_lock lock(mutex_);
+    if (dead_) return backend::arrival::the_end;
+    if (empty_ && !spare_) spare_ = std::move(empty_);
+    alive = take(lock, how, landed, news);
     if (!alive) why = with_->last_words();
   }
   for (const auto& one : news)
     if (!muted_.load()) owner_.notified(one);
-  if (landed && !muted_.load()) land(*landed);
-  if (!alive || ending_) drop(ending_ ? *ending_ : lost(why), true);
-  return alive && !ending_;
+  const bool came = landed || !news.empty();
+  if (landed) {
+    if (!muted_.load()) land(*landed);
+    landed->clear();
+    empty_ = std::move(landed);
+  }
+  if (alive && !ending_) return came ? backend::arrival::something : backend::arrival::nothing;
+  drop(ending_ ? *ending_ : lost(why), true);
+  return backend::arrival::the_end;
 }
 
 // [mutex_] What has arrived. A message is over when the server is ready for the next: only then its transaction is
 // committed, and what it said before may still be taken back by an error. false: the connection is broken.
-bool connection::take(std::optional<flight>& landed, std::vector<std::string>& news) {
-  const auto how = with_->receive(under_way_ ? &*under_way_ : nullptr, news);
-  if (how == session::progress::over) {
-    landed = std::exchange(under_way_, std::nullopt);
+bool connection::take(std::unique_lock<std::mutex>& lock, patience how, message& landed,
+                      std::vector<std::string>& news) {
+  const bool waits = how == patience::some && under_way_ && !gate_.writes();
+  if (waits) lock.unlock();  // others go on asking
+  const auto got = with_->receive(under_way_.get(), news, waits ? patience::some : patience::none);
+  if (waits) lock.lock();
+  if (got == session::progress::over) {
+    landed = std::move(under_way_);
+    at_hand_.store(false, std::memory_order_relaxed);
     if (!landed->wrong) launch();  // otherwise it is decided first what has to be repeated
   }
-  return how != session::progress::broken;
+  return got != session::progress::broken;
 }
 
 // [reading_] Hands the answers to those who asked.
 void connection::land(flight& one) {
   if (one.wrong) return refuse(one);
-  if (one.statement() != nullptr) return one.parcels.front().of->read(one.table.get());
+  if (one.statement() != nullptr) return one.parcels.front().of->read(one.result_of_statement());
   if (one.replies.size() != one.order.size()) {
     for (auto& each : one.parcels) each.fail(failure(errc::internal, "the lock tables' function gave another answer"));
     return;

@@ -45,7 +45,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   ~connection();
 
   void start();
-  void submit(const std::shared_ptr<errand>& what, inline_work here);
+  void submit(std::shared_ptr<errand> what, inline_work here);
   /// As if the server had closed it.
   void fail(const failure& why) noexcept;
   /// Neither the owner nor an errand is told anything after this returned, unless by this very thread.
@@ -64,8 +64,11 @@ class connection final : public std::enable_shared_from_this<connection> {
   void launch(reader then = reader::others);
   void load(flight& with);
   void push(reader then = reader::others);
-  [[nodiscard]] bool read() noexcept;
-  [[nodiscard]] bool take(std::optional<flight>& landed, std::vector<std::string>& news);
+  using patience = session::patience;
+  using message = std::unique_ptr<flight>;
+  backend::arrival read(patience how) noexcept;
+  [[nodiscard]] bool take(std::unique_lock<std::mutex>& lock, patience how, message& landed,
+                          std::vector<std::string>& news);
   void land(flight& one);
   void repeat(std::vector<parcel> again);
   void refuse(flight& one);
@@ -85,6 +88,9 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::recursive_mutex reading_;    // one reader at a time, taken before mutex_; held while an owner or handler runs
   std::atomic<bool> muted_{false};  // close(): call nobody any more
   std::optional<failure> ending_;   // said by the server with an error
+  message empty_;                   // one that has landed, for the next
+
+  std::atomic<bool> at_hand_{false};  // the answer: it can be waited for in read(), or is there
 
   std::mutex mutex_;  // everything below
   std::unique_ptr<session> with_;
@@ -92,7 +98,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   net::gate gate_;
   bool dead_ = false;
   std::deque<parcel> waiting_;
-  std::optional<flight> under_way_;
+  message under_way_;  // until it has landed, the session is with whoever has reading_
+  message spare_;
   bool paused_ = false;
   bool posted_ = false;   // a launch on the loop
   bool in_time_ = false;  // a look after what callers left unsent is due

@@ -2,7 +2,6 @@
 #include "backends/sql/connection.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,8 +11,7 @@
 namespace interlock::inline v1::sql {
 namespace {
 
-constexpr milliseconds attendance{5};   // a socket that callers read themselves is looked after this often
-constexpr milliseconds soon_enough{5};  // how long a caller waits for its answer before it sleeps properly
+constexpr milliseconds attendance{5};  // a socket that callers read themselves is looked after this often
 constexpr milliseconds retry_pause{3};
 
 }  // namespace
@@ -49,7 +47,7 @@ void connection::turn() noexcept {
     if (gate_.writes()) push();
     if (borrowed_) return;
   }
-  static_cast<void>(read());
+  read(patience::none);
 }
 
 // Long enough for the other transaction to end, and not the same for both.
@@ -77,19 +75,15 @@ int connection::borrow() noexcept {
 
 bool connection::read_borrowed() noexcept {
   const std::lock_guard lock(reading_);
-  return read();
+  return read(patience::none) != backend::arrival::the_end;
 }
 
+// Where the session cannot wait, that is left to the caller: a system call more, but one that need not end in time. An
+// answer that was read while the question was being sent is not announced by the socket.
 backend::arrival connection::await_borrowed() noexcept {
-  bool answered = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!dead_ && !under_way_) return backend::arrival::nothing;
-    answered = !dead_ && with_->answered();
-  }
-  pollfd one{socket_, POLLIN, 0};
-  if (!answered && ::poll(&one, 1, static_cast<int>(soon_enough.count())) <= 0) return backend::arrival::nothing;
-  return read_borrowed() ? backend::arrival::something : backend::arrival::the_end;
+  if (!at_hand_.load(std::memory_order_relaxed)) return backend::arrival::nothing;
+  const std::lock_guard lock(reading_);
+  return read(patience::some);
 }
 
 // Between the calls of a caller that always reads for itself, nobody needs to listen at once: opening and shutting the
@@ -117,7 +111,9 @@ void connection::attend() noexcept {
       if (self->dead_) return;
       on = std::exchange(self->busy_, false) || self->borrowed_;
       left = !self->borrowed_ && self->with_->answered();
-      if (!on) {
+      if (on) {
+        self->gate_.rest();
+      } else {
         self->attending_ = false;
         self->gate_.read(true);
       }

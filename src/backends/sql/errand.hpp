@@ -5,7 +5,10 @@
 
 #include <interlock/backend.hpp>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +27,53 @@ class rows {
   [[nodiscard]] virtual std::string_view field(std::size_t row, std::size_t column) const noexcept = 0;
 };
 
+/// One short field, or nothing: what most statements return. Needs no memory of its own.
+class short_row final : public rows {
+ public:
+  /// What is too long counts as NULL.
+  void set(std::string_view field) noexcept {
+    length_ = static_cast<std::uint8_t>(field.size() <= bytes_.size() ? field.copy(bytes_.data(), bytes_.size()) : 0);
+    there_ = true;
+  }
+  void clear() noexcept { there_ = false; }
+  std::size_t size() const noexcept override { return there_ ? 1 : 0; }
+  std::string_view field(std::size_t, std::size_t) const noexcept override { return {bytes_.data(), length_}; }
+
+ private:
+  std::array<char, 30> bytes_{};
+  std::uint8_t length_ = 0;
+  bool there_ = false;
+};
+
+/// The parameters of a statement, in its format: few, and one behind the other.
+class parameters {
+ public:
+  static constexpr std::size_t most = 3;
+
+  parameters() = default;
+  parameters(std::initializer_list<std::string_view> all) {
+    for (const auto& one : all) add(one);
+  }
+  parameters(const std::vector<std::string>& all) {
+    for (const auto& one : all) add(one);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::string_view operator[](std::size_t which) const noexcept {
+    const auto begin = which == 0 ? 0 : ends_[which - 1];
+    return std::string_view(bytes_).substr(begin, ends_[which] - begin);
+  }
+
+ private:
+  void add(std::string_view one) {
+    bytes_ += one;
+    ends_[count_++] = bytes_.size();
+  }
+
+  std::string bytes_{};
+  std::array<std::size_t, most> ends_{};
+  std::size_t count_ = 0;
+};
+
 /// What somebody wants of the server: questions about claims, which may travel with those of others; or any other
 /// statement, alone.
 struct errand {
@@ -35,7 +85,7 @@ struct errand {
         replies(questions.size(), failure(errc::internal)),
         left(questions.size()),
         replied(std::move(then)) {}
-  errand(const char* name, std::vector<std::string> with, rows_handler then)
+  errand(const char* name, sql::parameters with, rows_handler then)
       : statement(name), parameters(std::move(with)), read(std::move(then)) {}
 
   [[nodiscard]] bool is_statement() const noexcept { return questions.empty(); }
@@ -46,8 +96,8 @@ struct errand {
   replies_handler replied{};
 
   const char* statement = nullptr;
-  std::string text{};                     // instead of a statement's name: it is asked for once, and answered in text
-  std::vector<std::string> parameters{};  // in the statement's format
+  std::string text{};  // instead of a statement's name: it is asked for once, and answered in text
+  sql::parameters parameters{};
   rows_handler read{};
 };
 
@@ -88,10 +138,20 @@ struct flight {
   std::vector<parcel> parcels{};
   std::vector<seat> order{};  // of the replies
   std::vector<reply> replies{};
-  std::unique_ptr<rows> table{};  // of a statement
+  std::unique_ptr<rows> table{};  // of a statement, or else
+  short_row row{};
   std::optional<refusal> wrong{};
   instant sent{};
 
+  /// For the next message; its memory is kept.
+  void clear() noexcept {
+    parcels.clear();
+    order.clear();
+    replies.clear();
+    table.reset();
+    wrong.reset();
+  }
+  [[nodiscard]] const rows* result_of_statement() const noexcept { return table ? table.get() : &row; }
   [[nodiscard]] const question& at(const seat& which) const {
     return parcels[which.parcel].of->questions[which.question];
   }

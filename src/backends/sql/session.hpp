@@ -3,13 +3,14 @@
 
 #include "backends/sql/errand.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace interlock::inline v1::sql {
 
-/// A session of a database's own client library, ready for questions, with one message under way at a time. Never
-/// waits. One thread at a time.
+/// A session of a database's own client library, ready for questions, with one message under way at a time. Waits only
+/// where it is asked to. One thread at a time.
 class session {
  public:
   virtual ~session() = default;
@@ -22,11 +23,15 @@ class session {
 
   /// The last message was answered before send() or flush() returned: nothing more will arrive for it.
   [[nodiscard]] virtual bool answered() const noexcept { return false; }
+  /// Whether receive() can wait.
+  [[nodiscard]] virtual bool is_patient() const noexcept { return false; }
 
   enum class progress { waits, over /* answered or refused, and committed */, broken };
+  enum class patience : std::uint8_t { none, some /* milliseconds, until something arrives */ };
   /// What has arrived. `under_way`: the message that waits for its answer, if there is one. `news`: what the server
   /// says without being asked.
-  [[nodiscard]] virtual progress receive(flight* under_way, std::vector<std::string>& news) = 0;
+  [[nodiscard]] virtual progress receive(flight* under_way, std::vector<std::string>& news,
+                                         patience with = patience::none) = 0;
 
   /// Why it is broken; empty: nothing was said.
   [[nodiscard]] virtual std::string last_words() const = 0;

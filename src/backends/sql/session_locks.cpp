@@ -33,18 +33,15 @@ standing is(standing::kind what) {
 session_locks::session_locks(std::unique_ptr<session_words> words, const backend_environment& environment)
     : words_(std::move(words)), loop_(environment.loop), time_(environment.time), events_(environment.events) {}
 
-void session_locks::send(session_words::statement what, inline_work here, errand::rows_handler done) {
-  auto sent = std::make_shared<errand>(what.name, std::move(what.parameters), std::move(done));
-  if (const auto to = way_.lock()) return to->send(sent, here);
-  sent->read(failure(errc::closed));
+void session_locks::send(session_words::statement&& what, inline_work here, errand::rows_handler&& done) {
+  way_->send(std::make_shared<errand>(what.name, std::move(what.parameters), std::move(done)), here);
 }
 
 // What the server says about one lock. A session that is not ours any more is given up, with what we had in it.
 result<bool> session_locks::read(const result<const rows*>& got, std::size_t row) {
   if (!got) return got.error();
   auto said = words_->read(**got, row);
-  if (!said && said.error() == errc::unsupported)
-    if (const auto to = way_.lock()) loop_.post([to, why = said.error()] { to->give_up(why); });
+  if (!said && said.error() == errc::unsupported) loop_.post([to = way_, why = said.error()] { to->give_up(why); });
   return said;
 }
 
@@ -52,81 +49,127 @@ result<bool> session_locks::read(const result<const rows*>& got, std::size_t row
 
 void session_locks::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
   if (who.capacity != lock_capacity) return done(failure(errc::unsupported, "locks of a session have no permits"));
-  const auto key = words_->key_of(who.name);
-  if (!key) return done(key.error());
   have_patience(who.lease);
-  if (auto at_once = note(who, how, *key)) return done(std::move(*at_once));
-  send(words_->lock(*key, who.mode == lock_mode::shared), here,
+  session_words::statement question;
+  if (auto at_once = note(who, how, question)) return done(std::move(*at_once));
+  send(std::move(question), here,
        [self = shared_from_this(), secret = who.secret, done = std::move(done)](
            const result<const rows*>& got) mutable { self->answered(secret, self->read(got, 0), std::move(done)); });
 }
 
 // How it stands, as far as this is known here; nothing: the server has to be asked.
-std::optional<result<standing>> session_locks::note(const claim& who, entry how, const std::string& key) {
+std::optional<result<standing>> session_locks::note(const claim& who, entry how, session_words::statement& question) {
   const std::lock_guard lock(mutex_);
   if (graves_.contains(who.secret)) return is(standing::kind::gone);
-  const auto [at, fresh] = claims_.try_emplace(who.secret);
-  auto& one = at->second;
+  const auto at = room_of(who.name);
+  if (!at) return at.error();
+  const auto [found, fresh] = claims_.try_emplace(who.secret);
+  auto& one = found->second;
   if (!fresh && one.is == known::state::held) return is_held(one.shared);
   if (!fresh && one.is == known::state::asking) return failure(errc::indeterminate, "it is being asked for");
-  one.key = key;
+  one.at = *at;
   one.shared = who.mode == lock_mode::shared;
   one.queues = how == entry::queue;
   one.lease = who.lease;
   one.wait_lease = who.wait_lease;
-  return answer_here(who.secret, one);
+  auto out = answer_here(found);
+  if (!out) question = words_->lock(one.at->key, one.shared);
+  return out;
 }
 
 // [mutex_] Somebody of this client is in the way: how it stands. Nothing: the server has to be asked.
-std::optional<result<standing>> session_locks::answer_here(const claim_secret& who, known& one) {
+std::optional<result<standing>> session_locks::answer_here(claim_map::iterator which) {
+  auto& [who, one] = *which;
   if (occupy(one)) {
+    one.at->waiting.erase(who);
     one.is = known::state::asking;
     return {};
   }
   if (!one.queues) {
-    claims_.erase(who);
+    forget(which);
     return is(standing::kind::busy);
   }
-  one.is = known::state::waiting;
-  one.ends = time_.now() + one.wait_lease;
+  wait(who, one);
   return is(standing::kind::waiting);
+}
+
+// [mutex_] A failure: such a name cannot be locked.
+result<session_locks::room*> session_locks::room_of(std::string_view name) {
+  if (const auto found = names_.find(name); found != names_.end()) return found->second;
+  auto key = words_->key_of(name);
+  if (!key) return key.error();
+  auto& one = rooms_[*key];
+  one.key = std::move(*key);
+  one.names.emplace_back(name);
+  names_.emplace(name, &one);
+  return &one;
+}
+
+// [mutex_] A few are kept for the next time.
+void session_locks::tidy(room& one) {
+  if (!one.is_empty() || rooms_.size() <= idle_most) return;
+  for (const auto& name : one.names) names_.erase(name);
+  rooms_.erase(std::string(one.key));
 }
 
 // [mutex_] false: somebody of this client is in the way.
 bool session_locks::occupy(const known& one) {
-  auto& there = users_[one.key];
+  auto& there = *one.at;
   if (there.writers > 0 || (there.readers > 0 && !one.shared)) return false;
   ++(one.shared ? there.readers : there.writers);
   return true;
 }
 
-void session_locks::vacate(const known& one) {
-  const auto found = users_.find(one.key);
-  if (found == users_.end()) return;
-  auto& there = found->second;
-  --(one.shared ? there.readers : there.writers);
-  if (there.readers == 0 && there.writers == 0 && users_.size() > idle_most) users_.erase(found);
+// [mutex_]
+void session_locks::vacate(const known& one) { --(one.shared ? one.at->readers : one.at->writers); }
+
+// [mutex_]
+void session_locks::wait(const claim_secret& who, known& one) {
+  one.is = known::state::waiting;
+  one.ends = time_.now() + one.wait_lease;
+  one.at->waiting.insert(who);
+}
+
+// [mutex_] One that neither has the key nor asks for it.
+void session_locks::forget(claim_map::iterator which) {
+  auto& there = *which->second.at;
+  there.waiting.erase(which->first);
+  claims_.erase(which);
+  tidy(there);
+}
+
+// [mutex_] One that holds. What is sent from now on comes behind the unlock, so whoever comes from now on need not wait
+// for it.
+session_locks::parting session_locks::part(claim_map::iterator which) {
+  auto& one = which->second;
+  auto& there = *one.at;
+  parting out{.unlock = words_->unlock(there.key, one.shared),
+              .waiting = {there.waiting.begin(), there.waiting.end()},
+              .leaver = std::move(one.leaver)};
+  vacate(one);
+  forget(which);
+  return out;
 }
 
 void session_locks::answered(const claim_secret& who, const result<bool>& got, completion<standing> done) {
-  std::vector<known> undo;
+  std::vector<parting> undo;
   auto as = settle(who, got, undo);
   done(std::move(as));
   put_right(std::move(undo));
 }
 
 // What was left while it was being asked for.
-void session_locks::put_right(std::vector<known> left) {
+void session_locks::put_right(std::vector<parting> left) {
   for (auto& one : left) {
-    if (one.is == known::state::held)
-      unlock(one, inline_work::never, std::move(one.leaver));
+    if (one.unlock.name != nullptr)
+      unlock(std::move(one), inline_work::never);
     else if (one.leaver)
       one.leaver(departure::left);
   }
 }
 
 // What the answer makes of a claim. `undo`: it was left meanwhile.
-result<standing> session_locks::settle(const claim_secret& who, const result<bool>& got, std::vector<known>& undo) {
+result<standing> session_locks::settle(const claim_secret& who, const result<bool>& got, std::vector<parting>& undo) {
   const std::lock_guard lock(mutex_);
   const auto found = claims_.find(who);
   if (found == claims_.end()) {  // with its session, by way of session_ended
@@ -134,30 +177,26 @@ result<standing> session_locks::settle(const claim_secret& who, const result<boo
     return is(standing::kind::gone);
   }
   auto& one = found->second;
-  const bool has_it = got && *got;
-  if (!has_it) vacate(one);
-  if (one.left) {
-    if (has_it) vacate(one);  // what is sent from now on comes behind the unlock
-    one.is = has_it ? known::state::held : known::state::waiting;
-    undo.push_back(std::move(one));
-    claims_.erase(found);
-    if (!got) return got.error();
-    return is(standing::kind::gone);
-  }
-  if (has_it) {
+  if (got && *got) {
+    if (one.left) {
+      undo.push_back(part(found));
+      return is(standing::kind::gone);
+    }
     one.is = known::state::held;
     one.ends = time_.now() + one.lease;
     expire_at(one.ends);
     return is_held(one.shared);
   }
-  if (got && one.queues) {
-    one.is = known::state::waiting;
-    one.ends = time_.now() + one.wait_lease;
+  vacate(one);
+  if (got && one.queues && !one.left) {
+    wait(who, one);
     return is(standing::kind::waiting);
   }
-  claims_.erase(found);
+  const bool left = one.left;
+  if (left) undo.push_back({.leaver = std::move(one.leaver)});
+  forget(found);
   if (!got) return got.error();
-  return is(standing::kind::busy);
+  return is(left ? standing::kind::gone : standing::kind::busy);
 }
 
 // ---- looking
@@ -191,15 +230,15 @@ void session_locks::look(std::span<const claim> whom, inline_work here, completi
         all->answers[i] = failure(errc::indeterminate, "it is being asked for");
       } else if (one.ends < now) {
         due = true;  // its lease has run out: it is on its way out
-        if (one.is == known::state::waiting) claims_.erase(found);
+        if (one.is == known::state::waiting) forget(found);
       } else if (one.is == known::state::held) {
         all->answers[i] = is_held(one.shared);
         all->ask(i, secret, {});
       } else {
-        if (auto at_once = answer_here(secret, one))
+        if (auto at_once = answer_here(found))
           all->answers[i] = std::move(*at_once);
         else
-          all->ask(i, secret, {&one.key, one.shared});
+          all->ask(i, secret, {&one.at->key, one.shared});
       }
     }
     if (!all->asked.empty()) question = words_->lock_all(all->wishes);
@@ -208,7 +247,7 @@ void session_locks::look(std::span<const claim> whom, inline_work here, completi
   if (all->asked.empty()) return done(std::move(all->answers));
   all->done = std::move(done);
   send(std::move(question), here, [self = shared_from_this(), all](const result<const rows*>& got) {
-    std::vector<known> undo;
+    std::vector<parting> undo;
     for (std::size_t row = 0; row < all->asked.size(); ++row) {
       const auto& [at, secret] = all->asked[row];
       const auto said = self->read(got, row);
@@ -233,48 +272,39 @@ result<standing> session_locks::confirm(const claim_secret& who, const result<bo
 // ---- leaving
 
 void session_locks::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
-  known was;
+  parting was;
+  bool known_here = false;
   {
     const std::lock_guard lock(mutex_);
     if (how == finality::final) bury(who);
     const auto found = claims_.find(who.secret);
-    if (found == claims_.end()) {
-      was.left = true;
-    } else if (found->second.is == known::state::asking) {
+    known_here = found != claims_.end();
+    if (known_here && found->second.is == known::state::asking) {
       found->second.left = true;
       found->second.leaver = std::move(done);
       return;
-    } else {
-      was = std::move(found->second);
-      claims_.erase(found);
-      if (was.is == known::state::held) vacate(was);  // what is sent from now on comes behind the unlock
     }
+    if (known_here && found->second.is == known::state::held)
+      was = part(found);
+    else if (known_here)
+      forget(found);
   }
-  if (was.left) return done(departure::gone);
-  if (was.is == known::state::waiting) return done(departure::left);
-  unlock(was, here, std::move(done));
+  if (was.unlock.name == nullptr) return done(known_here ? departure::left : departure::gone);
+  was.leaver = std::move(done);
+  unlock(std::move(was), here);
 }
 
-void session_locks::unlock(const known& one, inline_work here, completion<departure> done) {
-  send(words_->unlock(one.key, one.shared), here,
-       [self = shared_from_this(), key = one.key, done = std::move(done)](const result<const rows*>& got) mutable {
+// Those of this client who wait for it need not wait for their next look.
+void session_locks::unlock(parting one, inline_work here) {
+  send(std::move(one.unlock), here,
+       [self = shared_from_this(), waiting = std::move(one.waiting),
+        done = std::move(one.leaver)](const result<const rows*>& got) mutable {
          const auto said = self->read(got, 0);
-         self->wake(key);
+         for (const auto& each : waiting) self->events_.look_again(each);
          if (!done) return;
          if (!said) return done(said.error());
          done(*said ? departure::released : departure::gone);
        });
-}
-
-// Those of this client who wait for it need not wait for their next look.
-void session_locks::wake(const std::string& key) {
-  std::vector<claim_secret> whom;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [secret, one] : claims_)
-      if (one.is == known::state::waiting && one.key == key) whom.push_back(secret);
-  }
-  for (const auto& one : whom) events_.look_again(one);
 }
 
 // [mutex_]
@@ -337,26 +367,25 @@ void session_locks::expire_at(instant when) {
 // A claim that was not renewed is let go of, as a server with leases would.
 void session_locks::expire() {
   const auto now = time_.now();
-  std::vector<known> ended;
+  std::vector<parting> ended;
   {
     const std::lock_guard lock(mutex_);
     expire_at_ = instant::max();
     auto next = instant::max();
-    for (auto one = claims_.begin(); one != claims_.end();) {
-      auto& [secret, what] = *one;
-      if (what.is == known::state::held && what.ends < now) {
-        vacate(what);
-        ended.push_back(std::move(what));
-      } else if (what.is != known::state::waiting || what.ends >= now) {
-        if (what.is == known::state::held) next = std::min(next, what.ends);
-        ++one;
-        continue;
-      }
-      one = claims_.erase(one);
+    for (auto each = claims_.begin(); each != claims_.end();) {
+      const auto one = each++;
+      const auto& what = one->second;
+      const bool over = what.ends < now;
+      if (what.is == known::state::held && over)
+        ended.push_back(part(one));
+      else if (what.is == known::state::held)
+        next = std::min(next, what.ends);
+      else if (what.is == known::state::waiting && over)
+        forget(one);
     }
     if (next != instant::max()) expire_at(next);
   }
-  for (const auto& one : ended) unlock(one, inline_work::never, {});
+  for (auto& one : ended) unlock(std::move(one), inline_work::never);
 }
 
 void session_locks::session_ended() {
@@ -365,15 +394,13 @@ void session_locks::session_ended() {
   {
     const std::lock_guard lock(mutex_);
     patience_ = milliseconds{0};
-    users_.clear();
-    for (auto one = claims_.begin(); one != claims_.end();) {
-      if (one->second.is == known::state::waiting) {
-        ++one;
-        continue;
-      }
+    for (auto each = claims_.begin(); each != claims_.end();) {
+      const auto one = each++;
+      if (one->second.is == known::state::waiting) continue;
       if (one->second.leaver) leavers.push_back(std::move(one->second.leaver));
       lost.push_back(one->first);
-      one = claims_.erase(one);
+      vacate(one->second);
+      forget(one);
     }
   }
   for (auto& one : leavers) one(departure::gone);
@@ -385,13 +412,11 @@ void session_locks::session_ended() {
 void session_locks::show(const std::string& name, completion<survey_page> done) {
   const auto key = words_->key_of(name);
   if (!key) return done(key.error());
-  if (const auto to = way_.lock()) return to->send(words_->show(name, *key, std::move(done)), inline_work::never);
-  done(failure(errc::closed));
+  way_->send(words_->show(name, *key, std::move(done)), inline_work::never);
 }
 
 void session_locks::examine(completion<std::vector<store_check>> done) {
-  if (const auto to = way_.lock()) return to->send(words_->examine(std::move(done)), inline_work::never);
-  done(failure(errc::closed));
+  way_->send(words_->examine(std::move(done)), inline_work::never);
 }
 
 }  // namespace interlock::inline v1::sql

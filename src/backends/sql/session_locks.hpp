@@ -7,12 +7,17 @@
 #include <interlock/backend.hpp>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace interlock::inline v1::sql {
@@ -35,10 +40,18 @@ class session_locks : public std::enable_shared_from_this<session_locks> {
   void session_ended();
 
  private:
+  /// A key, and who of this client has it, asks the server for it, or waits.
+  struct room {
+    std::string key{};
+    std::vector<std::string> names{};
+    std::uint32_t readers = 0, writers = 0;
+    std::unordered_set<claim_secret> waiting{};
+    [[nodiscard]] bool is_empty() const noexcept { return readers == 0 && writers == 0 && waiting.empty(); }
+  };
   struct known {
     enum class state : std::uint8_t { asking, waiting, held };
     state is = state::asking;
-    std::string key{};
+    room* at = nullptr;
     bool shared = false;
     bool queues = false;
     milliseconds lease{}, wait_lease{};
@@ -46,39 +59,51 @@ class session_locks : public std::enable_shared_from_this<session_locks> {
     bool left = false;               // while it was being asked for
     completion<departure> leaver{};  // waits for what became of it
   };
-  /// Who of this client has a key, or asks the server for it.
-  struct users {
-    std::uint32_t readers = 0, writers = 0;
+  /// A claim that has ended here: what the server is told, if it knew of it, and who had to wait.
+  struct parting {
+    session_words::statement unlock{};
+    std::vector<claim_secret> waiting{};
+    completion<departure> leaver{};
   };
   struct round;
+  struct text_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+  };
+  using claim_map = std::unordered_map<claim_secret, known>;
 
-  [[nodiscard]] bool occupy(const known& one);
+  [[nodiscard]] result<room*> room_of(std::string_view name);
+  void tidy(room& one);
+  [[nodiscard]] static bool occupy(const known& one);
   void vacate(const known& one);
-  [[nodiscard]] std::optional<result<standing>> note(const claim& who, entry how, const std::string& key);
-  [[nodiscard]] std::optional<result<standing>> answer_here(const claim_secret& who, known& one);
+  void wait(const claim_secret& who, known& one);
+  void forget(claim_map::iterator which);
+  [[nodiscard]] parting part(claim_map::iterator which);
+  [[nodiscard]] std::optional<result<standing>> note(const claim& who, entry how, session_words::statement& question);
+  [[nodiscard]] std::optional<result<standing>> answer_here(claim_map::iterator which);
   void answered(const claim_secret& who, const result<bool>& got, completion<standing> done);
-  [[nodiscard]] result<standing> settle(const claim_secret& who, const result<bool>& got, std::vector<known>& undo);
+  [[nodiscard]] result<standing> settle(const claim_secret& who, const result<bool>& got, std::vector<parting>& undo);
   [[nodiscard]] result<standing> confirm(const claim_secret& who, const result<bool>& got);
-  void put_right(std::vector<known> left);
-  void unlock(const known& one, inline_work here, completion<departure> done);
-  void wake(const std::string& key);
+  void put_right(std::vector<parting> left);
+  void unlock(parting one, inline_work here);
   void have_patience(milliseconds lease);
   void expire_at(instant when);
   void expire();
   void ping_later(milliseconds pause);
   void bury(const claim& who);
   [[nodiscard]] result<bool> read(const result<const rows*>& got, std::size_t row);
-  void send(session_words::statement what, inline_work here, errand::rows_handler done);
+  void send(session_words::statement&& what, inline_work here, errand::rows_handler&& done);
 
   const std::unique_ptr<session_words> words_;
   reactor& loop_;
   const time_source& time_;
   backend_events& events_;
-  std::weak_ptr<way> way_;
+  std::shared_ptr<way> way_;
 
   std::mutex mutex_;  // everything below
-  std::unordered_map<claim_secret, known> claims_;
-  std::unordered_map<std::string, users> users_;
+  claim_map claims_;
+  std::unordered_map<std::string, room> rooms_;  // by key
+  std::unordered_map<std::string, room*, text_hash, std::equal_to<>> names_;
   std::unordered_map<claim_secret, instant> graves_;     // left finally: a late enter has no effect
   std::atomic<milliseconds> patience_{milliseconds{0}};  // of the server with a silent session; 0: for ever
   bool pinging_ = false;

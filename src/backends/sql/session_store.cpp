@@ -60,8 +60,10 @@ result<std::unique_ptr<backend>> open_sessions(const backend_environment& enviro
   traits.caveat = session_caveat;
   traits.lease_min = milliseconds{10};
   auto locks = std::make_shared<session_locks>(std::move(words), environment);
-  auto to =
-      std::make_shared<way>(environment, at, std::move(by), listener{.ended = [locks] { locks->session_ended(); }});
+  const auto ended = [weak = std::weak_ptr(locks)] {
+    if (const auto still = weak.lock()) still->session_ended();
+  };
+  auto to = std::make_shared<way>(environment, at, std::move(by), listener{.ended = ended});
   locks->use(to);
   if (auto opened = to->open(); !opened) {
     to->close();

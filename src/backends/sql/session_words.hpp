@@ -19,7 +19,7 @@ class session_words {
  public:
   struct statement {
     const char* name = nullptr;
-    std::vector<std::string> parameters{};
+    sql::parameters parameters{};
   };
   /// One of several locks that are tried together. No key: it is held already, and shown to be still ours.
   struct wish {

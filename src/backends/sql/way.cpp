@@ -15,9 +15,9 @@ way::pointer way::connected(dialler::made made, reactor& loop, const time_source
   return std::make_shared<connection>(std::move(made.with), place_, loop, time, *this);
 }
 
-void way::send(const std::shared_ptr<errand>& what, inline_work here) {
-  if (const auto to = current()) return to->submit(what, here);
-  whole(what).fail(not_connected());
+void way::send(std::shared_ptr<errand> what, inline_work here) {
+  if (const auto to = current()) return to->submit(std::move(what), here);
+  whole(std::move(what)).fail(not_connected());
 }
 
 void way::give_up(const failure& why) noexcept {

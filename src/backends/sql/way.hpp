@@ -38,7 +38,7 @@ class way final : public net::lasting<connection, dialler::made> {
  public:
   way(const backend_environment& environment, place at, std::shared_ptr<dialler> by, listener tells);
 
-  void send(const std::shared_ptr<errand>& what, inline_work here);
+  void send(std::shared_ptr<errand> what, inline_work here);
   /// This session is not to be relied on: as if the server had ended it.
   void give_up(const failure& why) noexcept;
 
