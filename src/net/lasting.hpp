@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "core/brief_mutex.hpp"
 #include "core/random.hpp"
 #include "net/away.hpp"
 #include "net/loan.hpp"
@@ -142,8 +143,8 @@ class lasting : public Connection::owner, public std::enable_shared_from_this<la
   const dialling dial_;
   loan<Connection> loan_;
 
-  mutable std::mutex mutex_;  // everything below
-  std::condition_variable first_;
+  mutable core::brief_mutex mutex_;  // everything below
+  std::condition_variable_any first_;
   std::optional<result<void>> opened_;
   away<result<Dialled>> away_;
   pointer talk_;

@@ -134,7 +134,7 @@ backend::arrival connection::read(patience how) noexcept {
 
 // [mutex_] What has arrived. A message is over when the server is ready for the next: only then its transaction is
 // committed, and what it said before may still be taken back by an error. false: the connection is broken.
-bool connection::take(std::unique_lock<std::mutex>& lock, patience how, message& landed,
+bool connection::take(std::unique_lock<core::brief_mutex>& lock, patience how, message& landed,
                       std::vector<std::string>& news) {
   const bool waits = how == patience::some && under_way_ && !gate_.writes();
   if (waits) lock.unlock();  // others go on asking

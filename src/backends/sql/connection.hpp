@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/sql/session.hpp"
+#include "core/brief_mutex.hpp"
 #include "net/gate.hpp"
 
 #include <interlock/backend.hpp>
@@ -67,7 +68,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   using patience = session::patience;
   using message = std::unique_ptr<flight>;
   backend::arrival read(patience how) noexcept;
-  [[nodiscard]] bool take(std::unique_lock<std::mutex>& lock, patience how, message& landed,
+  [[nodiscard]] bool take(std::unique_lock<core::brief_mutex>& lock, patience how, message& landed,
                           std::vector<std::string>& news);
   void land(flight& one);
   void repeat(std::vector<parcel> again);
@@ -92,7 +93,7 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   std::atomic<bool> at_hand_{false};  // the answer: it can be waited for in read(), or is there
 
-  std::mutex mutex_;  // everything below
+  core::brief_mutex mutex_;  // everything below
   std::unique_ptr<session> with_;
   int socket_ = -1;  // our own descriptor of it: a client library closes its one when it sees the end
   net::gate gate_;

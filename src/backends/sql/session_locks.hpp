@@ -3,6 +3,7 @@
 
 #include "backends/sql/session_words.hpp"
 #include "backends/sql/way.hpp"
+#include "core/brief_mutex.hpp"
 
 #include <interlock/backend.hpp>
 
@@ -100,7 +101,7 @@ class session_locks : public std::enable_shared_from_this<session_locks> {
   backend_events& events_;
   std::shared_ptr<way> way_;
 
-  std::mutex mutex_;  // everything below
+  core::brief_mutex mutex_;  // everything below
   claim_map claims_;
   std::unordered_map<std::string, room> rooms_;  // by key
   std::unordered_map<std::string, room*, text_hash, std::equal_to<>> names_;
