@@ -19,7 +19,7 @@ namespace {
 using namespace test_support;
 using ::testing::HasSubstr;
 
-std::string trusting(const certificate& whom) { return "sslmode=verify-full&sslrootcert=" + whom.authority.string(); }
+std::string verifying(const certificate& whom) { return "sslmode=verify-full&sslrootcert=" + whom.authority.string(); }
 
 template <class Database>
 struct database_tls : ::testing::Test {};
@@ -31,7 +31,7 @@ TYPED_TEST(database_tls, locks_over_tls_exclude_those_in_the_clear) {
   const client clear(server.url("sslmode=disable"));
   EXPECT_EQ(diagnosis(clear, "encryption").substr(0, 5), "warn:");
   for (const std::string mode : {"", "&mode=session"}) {
-    const client locks(server.url(trusting(all.good) + mode));
+    const client locks(server.url(verifying(all.good) + mode));
     EXPECT_EQ(diagnosis(locks, "encryption"), "ok: TLS");
     auto held = locks.acquire("a");
     EXPECT_FALSE(client(server.url("sslmode=disable" + mode)).try_acquire("a"));
@@ -50,7 +50,7 @@ TYPED_TEST(database_tls, a_server_that_is_not_whom_we_trust_is_refused_and_so_is
   const auto server = TypeParam::with_tls(all.good);
   for (const auto* bad : {&all.expired, &all.wrong_host, &all.stranger}) {
     server.show(*bad);
-    const auto refused = client::connect(server.url(trusting(all.good)));
+    const auto refused = client::connect(server.url(verifying(all.good)));
     EXPECT_FALSE(refused) << bad->file;
     if (!refused) {
       EXPECT_THAT(refused.error().message(), HasSubstr("ertificate"));
@@ -58,9 +58,9 @@ TYPED_TEST(database_tls, a_server_that_is_not_whom_we_trust_is_refused_and_so_is
     EXPECT_TRUE(client::connect(server.url("sslmode=require"))) << "encrypted, and not by whom was not asked";
   }
   server.show(all.good);
-  EXPECT_TRUE(client::connect(server.url(trusting(all.good))));
+  EXPECT_TRUE(client::connect(server.url(verifying(all.good))));
   const typename TypeParam::server open;
-  for (const auto& mode : {trusting(all.good), std::string("sslmode=require")})
+  for (const auto& mode : {verifying(all.good), std::string("sslmode=require")})
     EXPECT_FALSE(client::connect(open.url(mode))) << mode << ": nothing is said in the clear in its place";
 }
 

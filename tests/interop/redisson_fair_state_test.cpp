@@ -15,7 +15,7 @@ using testing::leave;
 using testing::look;
 
 const std::string queue = "redisson_lock_queue:{orders}", deadlines = "redisson_lock_timeout:{orders}";
-constexpr double wait = 300'000;
+constexpr double fair_wait = 300'000;
 
 class redisson_fair_state : public redisson_table {
  protected:
@@ -48,19 +48,19 @@ TEST_F(redisson_fair_state, waiters_queue_behind_each_other_five_minutes_apart) 
   EXPECT_EQ(content(), (state_map{{"orders", "hash: " + java + "=1"},
                                   {queue, "list: " + owner(first) + " " + owner(second)},
                                   {deadlines, "zset: " + owner(first) + " " + owner(second)}}));
-  EXPECT_NEAR(score(deadlines, owner(first)), now + 30'000 + wait, 5'000);
-  EXPECT_NEAR(score(deadlines, owner(second)) - score(deadlines, owner(first)), wait, 50);
+  EXPECT_NEAR(score(deadlines, owner(first)), now + 30'000 + fair_wait, 5'000);
+  EXPECT_NEAR(score(deadlines, owner(second)) - score(deadlines, owner(first)), fair_wait, 50);
   EXPECT_EQ(left(queue), -1);
   EXPECT_EQ(left(deadlines), -1);
 }
 
 TEST_F(redisson_fair_state, we_queue_behind_redissons_waiter_and_do_not_overtake_it) {
   java_holds();
-  const auto ends = static_cast<double>(server_now()) + 30'000 + wait;
+  const auto ends = static_cast<double>(server_now()) + 30'000 + fair_wait;
   java_waits(other_java, ends);
   const auto who = fresh_claim("orders");
   EXPECT_EQ(enter(db(), who)->ahead, 1U);
-  EXPECT_NEAR(score(deadlines, owner(who)), ends + wait, 50);
+  EXPECT_NEAR(score(deadlines, owner(who)), ends + fair_wait, 50);
   run({"DEL", "orders"});
   EXPECT_EQ(look(db(), who)->is, kind::waiting);
   EXPECT_EQ(enter(db(), fresh_claim("orders"), entry::attempt)->is, kind::busy);
@@ -78,14 +78,14 @@ TEST_F(redisson_fair_state, who_is_let_in_takes_its_wait_off_the_deadlines_of_th
   java_holds();
   const auto who = fresh_claim("orders");
   ASSERT_EQ(enter(db(), who)->is, kind::waiting);
-  const auto ends = score(deadlines, owner(who)) + wait;
+  const auto ends = score(deadlines, owner(who)) + fair_wait;
   java_waits(other_java, ends);
   run({"DEL", "orders"});
   EXPECT_EQ(look(db(), who)->is, kind::held);
   EXPECT_EQ(content(), (state_map{{"orders", "hash: " + owner(who) + "=1"},
                                   {queue, "list: " + other_java},
                                   {deadlines, "zset: " + other_java}}));
-  EXPECT_NEAR(score(deadlines, other_java), ends - wait, 1);
+  EXPECT_NEAR(score(deadlines, other_java), ends - fair_wait, 1);
 }
 
 TEST_F(redisson_fair_state, a_waiter_at_the_head_whose_deadline_has_passed_is_taken_out) {
@@ -112,13 +112,13 @@ TEST_F(redisson_fair_state, a_release_hands_over_to_a_waiter_of_ours_who_is_next
   const auto who = fresh_claim("orders"), next = fresh_claim("orders", 20s);
   ASSERT_EQ(enter(db(), who)->is, kind::held);
   ASSERT_EQ(enter(db(), next)->is, kind::waiting);
-  java_waits(java, score(deadlines, owner(next)) + wait);
+  java_waits(java, score(deadlines, owner(next)) + fair_wait);
   const auto ends = score(deadlines, java);
   EXPECT_EQ(*leave(db(), who), departure::released);
   EXPECT_EQ(
       content(),
       (state_map{{"orders", "hash: " + owner(next) + "=1"}, {queue, "list: " + java}, {deadlines, "zset: " + java}}));
-  EXPECT_NEAR(score(deadlines, java), ends - wait, 1);
+  EXPECT_NEAR(score(deadlines, java), ends - fair_wait, 1);
   EXPECT_LE(left("orders"), 20'000);
   EXPECT_EQ(look(db(), next)->is, kind::held);
 }
@@ -136,7 +136,7 @@ TEST_F(redisson_fair_state, who_gives_up_takes_its_wait_off_those_behind_it_only
                                   {queue, "list: " + other_java + " " + third},
                                   {deadlines, "zset: " + other_java + " " + third}}));
   EXPECT_NEAR(score(deadlines, other_java), before, 1);
-  EXPECT_NEAR(score(deadlines, third), behind - wait, 1);
+  EXPECT_NEAR(score(deadlines, third), behind - fair_wait, 1);
 }
 
 TEST_F(redisson_fair_state, the_next_in_line_is_told_when_the_one_who_was_told_gives_up) {
@@ -180,7 +180,7 @@ TEST_F(redisson_fair_state, a_waiters_deadline_stays_ahead_of_what_those_before_
   ASSERT_EQ(enter(db(), who)->ahead, 1U);
   run({"ZADD", deadlines, std::to_string(server_now() + 1'000), owner(who)});
   ASSERT_EQ(look(db(), who)->is, kind::waiting);
-  EXPECT_NEAR(score(deadlines, owner(who)), static_cast<double>(server_now()) + 2 * wait, 5'000);
+  EXPECT_NEAR(score(deadlines, owner(who)), static_cast<double>(server_now()) + 2 * fair_wait, 5'000);
 }
 
 TEST_F(redisson_fair_state, everybody_in_the_queue_is_seen_in_order) {
