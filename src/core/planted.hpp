@@ -6,7 +6,8 @@
 namespace interlock::inline v1::core {
 
 /// Bugs that can be planted on purpose, to prove that the conformance suite catches them (tests/mutation). In every
-/// ordinary build this is a constant false and leaves no trace.
+/// ordinary build this is a constant false and leaves no trace. For sources only, not for headers: the sources that
+/// include this are compiled twice, everything else is shared.
 enum class bug : std::uint8_t {
   renew_revives,           // look re-creates a claim that expired
   release_any,             // leave removes whoever holds
