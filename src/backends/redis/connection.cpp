@@ -163,7 +163,7 @@ void connection::watch_in(unsigned events) noexcept {
   if (events == watched_ || gate_ < 0) return;
   watched_ = events;
   epoll_event what{.events = events, .data = {}};
-  ::epoll_ctl(gate_, EPOLL_CTL_MOD, socket_, &what);
+  ::epoll_ctl(gate_, std::exchange(in_gate_, true) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket_, &what);
 }
 
 // ---- receiving
@@ -344,9 +344,16 @@ void connection::attend() noexcept {
         self->attending_ = false;
         return self->watch_in(self->watched_ | EPOLLIN);
       }
+      self->leave_gate();
     }
     self->attend();
   });
+}
+
+// [mutex_] Shut, and likely to stay so: the kernel is spared looking there whenever something arrives.
+void connection::leave_gate() noexcept {
+  if (watched_ != 0 || !std::exchange(in_gate_, false)) return;
+  ::epoll_ctl(gate_, EPOLL_CTL_DEL, socket_, nullptr);
 }
 
 // ---- deadlines

@@ -160,6 +160,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void flush_and_listen() noexcept;
   void watch_in(unsigned events) noexcept;
   void attend() noexcept;
+  void leave_gate() noexcept;
   void watch_deadline();
   void deadline() noexcept;
   void drop(const failure& why, bool tell) noexcept;
@@ -194,6 +195,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   server_facts facts_;
   outbox out_;
   unsigned watched_ = 0;  // what the gate lets through
+  bool in_gate_ = false;  // the socket is in it
   bool corked_ = false;   // replies are being handled: what they make us send goes out together afterwards
   bool flush_posted_ = false;
   bool in_time_ = false;                  // a look after what callers left unsent is due

@@ -137,6 +137,7 @@ void connection::adopt(int made) {
   watched_ = EPOLLOUT;
   epoll_event what{.events = watched_, .data = {}};
   ::epoll_ctl(gate_, EPOLL_CTL_ADD, socket_, &what);
+  in_gate_ = true;
 }
 
 void connection::turn() noexcept {
