@@ -23,7 +23,7 @@ class brief_mutex {
     return state_.compare_exchange_strong(was, shut, std::memory_order_acquire, std::memory_order_relaxed);
   }
   void unlock() noexcept {
-    if (state_.exchange(open, std::memory_order_release) == awaited) state_.notify_one();
+    if (state_.exchange(open) == awaited) state_.notify_one();  // in one order with its look for sleepers
   }
 
  private:
