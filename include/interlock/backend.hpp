@@ -46,6 +46,7 @@ claim_id public_id(const claim_secret& secret) noexcept;
 struct claim_origin {
   std::string host{}, program{}, purpose{};
   std::int64_t pid{};
+  friend bool operator==(const claim_origin&, const claim_origin&) = default;
 };
 
 inline constexpr std::uint32_t lock_capacity = std::uint32_t{1} << 31;

@@ -55,6 +55,25 @@ TEST(redis_native_keys, all_keys_of_a_name_are_in_one_slot_and_names_are_spread)
   EXPECT_GT(slots.size(), 90U);
 }
 
+TEST(redis_native_keys, a_question_names_the_key_that_the_book_has) {
+  static const script asks("return 1");
+  for (const std::string name : {"orders/42", "a}b{c%d e", "\xc3\xa4", "x"}) {
+    std::string key;
+    native::book_key(key, name);
+    for (const auto keys : {native::told::book, native::told::all_keys}) {
+      auto out = native::question(asks, keys, 1, 0);
+      native::add_keys(out, name, keys);
+      reply_parser parser;
+      ASSERT_EQ(parser.parse(out.bytes()), reply_parser::outcome::complete);
+      const auto words = parser.value();
+      ASSERT_EQ(words.size(), 3 + static_cast<std::size_t>(keys));
+      EXPECT_EQ(words[3].text(), key);
+      EXPECT_EQ(out.slot(), slot_of(key));
+      EXPECT_EQ(words[2 + static_cast<std::size_t>(keys)].text().back(), keys == native::told::book ? 'b' : 'e');
+    }
+  }
+}
+
 TEST(redis_native_keys, a_pattern_takes_the_prefix_as_bytes) {
   EXPECT_EQ(native::book_pattern(""), "ilk1:{*}:b");
   EXPECT_EQ(native::book_pattern("a*[b]?\\ "), "ilk1:{a\\*\\[b\\]\\?\\\\%20*}:b");

@@ -22,7 +22,7 @@ void put(outbox& to, const packet& what) {
 }
 void put_part(outbox& to, const script& alone, std::string_view key, std::string_view argument) {
   packet out(alone, {key}, 1);
-  out.arg(argument).joins(all, 1);
+  out.joins(all).arg(argument);
   put(to, out);
 }
 // What the server would read: the words of each command.
@@ -63,9 +63,9 @@ TEST(redis_outbox, what_comes_together_is_one_call_with_the_keys_first) {
   EXPECT_EQ(sent(out), (words{{"EVALSHA", all.sha, "2", "k3", "k4", "a3", "a4"}}));
   ASSERT_EQ(out.size(), 4U);
   const auto first = out.pop();
-  EXPECT_EQ(first.bundle, 2U);
-  EXPECT_EQ(first.called, &all);
-  EXPECT_TRUE(out.was_sent(first) && out.was_sent(out.front()));
+  EXPECT_EQ(first->bundle, 2U);
+  EXPECT_EQ(first->called, &all);
+  EXPECT_TRUE(out.was_sent(*first) && out.was_sent(out.front()));
 }
 
 TEST(redis_outbox, nothing_overtakes_and_nothing_joins_what_was_closed) {
@@ -88,6 +88,37 @@ TEST(redis_outbox, what_was_not_closed_was_not_sent) {
   put_part(out, alone_one, "k", "a");
   EXPECT_TRUE(out.was_sent(out.front()));
   EXPECT_FALSE(out.was_sent(out.back()));
+}
+
+TEST(redis_outbox, what_was_answered_makes_room_for_the_next) {
+  outbox out;
+  put(out, packet({"PING"}));
+  sent(out);
+  std::vector<outbox::pointer> answered;
+  answered.push_back(out.pop());
+  const auto* const room = answered.front().get();
+  out.recycle(answered);
+  EXPECT_TRUE(answered.empty() && out.empty());
+  put_part(out, alone_one, "k", "a");
+  EXPECT_EQ(&out.back(), room);
+  EXPECT_EQ(out.back().called, &alone_one);
+  EXPECT_FALSE(out.was_sent(out.back()));
+}
+
+TEST(redis_outbox, a_bundle_that_is_sent_again_keeps_its_order_and_its_bytes) {
+  outbox out;
+  for (const std::string key : {"k1", "k2"}) put_part(out, alone_one, key, "a");
+  sent(out);
+  std::vector<outbox::pointer> bundle;
+  out.pop_bundle(bundle);
+  ASSERT_EQ(bundle.size(), 2U);
+  put(out, packet({"PING"}));
+  out.push_again(bundle, "*1\r\n$5\r\nAGAIN\r\n");
+  EXPECT_EQ(sent(out), (words{{"PING"}, {"AGAIN"}}));
+  ASSERT_EQ(out.size(), 3U);
+  out.pop();
+  EXPECT_EQ(out.front().bundle, 2U);
+  EXPECT_EQ(out.bytes_of(out.front()), out.bytes_of(out.back()));
 }
 
 TEST(redis_outbox, a_bundle_ends_somewhere) {

@@ -47,6 +47,22 @@ TEST(redis_resp, reads_every_type) {
   EXPECT_TRUE(map.value()[4].nil());
 }
 
+TEST(redis_resp, reads_numbers_of_every_length_and_nothing_that_is_none) {
+  for (const std::string digits : {"0", "7", "42", "+42", "-1", "007", "999999999999999999", "1000000000000000000",
+                                   "9223372036854775807", "-9223372036854775808"}) {
+    const parsed one(":" + digits + "\r\n:5\r\n");
+    ASSERT_EQ(one.got, outcome::complete) << digits;
+    EXPECT_EQ(one.value().number(), std::stoll(digits));
+    EXPECT_EQ(one.parser.used(), digits.size() + 3);
+    for (std::size_t cut = 0; cut < digits.size() + 3; ++cut)
+      EXPECT_EQ(parsed((":" + digits + "\r\n").substr(0, cut)).got, outcome::incomplete) << digits << " cut at " << cut;
+  }
+  for (const std::string none :
+       {"", "-", "+", "1x", "x1", " 1", "1 ", "1-", "9223372036854775808", "99999999999999999999"})
+    EXPECT_EQ(parsed(":" + none + "\r\n").got, outcome::malformed) << none;
+  EXPECT_EQ(parsed(":12\rx").got, outcome::malformed);
+}
+
 TEST(redis_resp, skips_attributes_and_says_how_many_bytes_it_took) {
   const parsed with("|1\r\n+ttl\r\n:3\r\n*1\r\n:7\r\n+next\r\n");
   ASSERT_EQ(with.got, outcome::complete);

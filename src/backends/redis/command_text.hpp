@@ -21,11 +21,18 @@ class command_text {
   void clear() noexcept { size_ = 0; }
 
   void header(std::size_t arguments) { wrote(length(room(longest_length), '*', arguments)); }
-  void argument(std::string_view bytes) {
-    auto* at = length(room(bytes.size() + longest_length + 2), '$', bytes.size());
-    wrote(ended(copied(at, bytes)));
+  void argument(std::string_view bytes) { copied(argument_of(bytes.size()), bytes); }
+  /// An argument of so many bytes, to be written by the caller before anything else is added.
+  [[nodiscard]] char* argument_of(std::size_t size) {
+    auto* const at = length(room(size + longest_length + 2), '$', size);
+    wrote(ended(at + size));
+    return at;
   }
   void argument(std::int64_t number) {
+    if (number >= 0 && number < 10) {
+      *argument_of(1) = static_cast<char>('0' + number);
+      return;
+    }
     char digits[20];
     const auto* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
     argument(std::string_view(digits, static_cast<std::size_t>(end - digits)));
@@ -38,10 +45,10 @@ class command_text {
 
   static char* length(char* at, char before, std::size_t value) noexcept {
     *at++ = before;
-    if (value < 10)
-      *at++ = static_cast<char>('0' + value);
-    else
-      at = std::to_chars(at, at + 20, value).ptr;
+    if (value >= 1000) return ended(std::to_chars(at, at + 20, value).ptr);
+    if (value >= 100) *at++ = static_cast<char>('0' + value / 100);
+    if (value >= 10) *at++ = static_cast<char>('0' + value / 10 % 10);
+    *at++ = static_cast<char>('0' + value % 10);
     return ended(at);
   }
   static char* copied(char* at, std::string_view bytes) noexcept {

@@ -50,37 +50,39 @@ server_facts connection::facts() const {
 
 // ---- sending
 
-void connection::send(const order& what, inline_work here, reply_handler&& done) {
+bool connection::accept(const order& what, inline_work here, reply_handler& done) {
   bool post = false, in_time = false;
   {
     const std::lock_guard lock(mutex_);
-    if (is_up()) {
-      // What is left to be sent together is counted from the first of it, so that the clock is not read for each.
-      const auto now = in_time_ && out_.unsent_size() > 0 ? out_.back().sent : time_.now();
-      if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
-      const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
-      const bool at_once = here == inline_work::if_brief && out_.size() < few && !corked_ && !flush_posted_;
-      if (what.part.all != nullptr && !at_once)
-        out_.join(one, what.bytes, what.part, std::move(done));
-      else
-        out_.push(one, what.bytes, std::move(done));
-      watch_deadline();
-      if (!corked_ && !flush_posted_) {
-        if (at_once) {
-          flush_locked();
-        } else if (here == inline_work::together) {
-          in_time = leave_unsent();
-        } else {
-          post = flush_posted_ = true;
-          watch_in(watched_ | EPOLLIN);  // whoever asks this way does not come to read the answer
-        }
+    if (!is_up()) return false;
+    // What is left to be sent together is counted from the first of it, so that the clock is not read for each.
+    const auto now = in_time_ && out_.unsent_size() > 0 ? out_.back().sent : time_.now();
+    if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
+    const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
+    const bool at_once = here == inline_work::if_brief && out_.size() < few && !corked_ && !flush_posted_;
+    if (what.part.all != nullptr && !at_once)
+      out_.join(one, what.bytes, what.part, std::move(done));
+    else
+      out_.push(one, what.bytes, std::move(done));
+    watch_deadline();
+    if (!corked_ && !flush_posted_) {
+      if (at_once) {
+        flush_locked();
+      } else if (here == inline_work::together) {
+        in_time = leave_unsent();
+      } else {
+        post = flush_posted_ = true;
+        watch_in(watched_ | EPOLLIN);  // whoever asks this way does not come to read the answer
       }
-      done = {};
     }
   }
   if (post) post_flush();
   if (in_time) send_in_time();
-  if (done) done(failure(errc::unavailable, where_.shown() + ": not connected"));
+  return true;
+}
+
+void connection::refuse(reply_handler& done) const {
+  done(failure(errc::unavailable, where_.shown() + ": not connected"));
 }
 
 void connection::send_for_push(const packet& what, reply_handler done) {
@@ -242,9 +244,10 @@ bool connection::take_replies() {
 }
 
 // Who asked for what has come; nobody, if it is a bundle's answer: then bundle_ has them.
-outbox::request connection::asked(std::string_view& bytes) {
+outbox::pointer connection::asked(std::string_view& bytes) {
   const std::lock_guard lock(mutex_);
   corked_ = true;
+  out_.recycle(answered_);
   if (out_.empty()) return {};
   bytes = out_.bytes_of(out_.front());
   if (out_.front().bundle == 1) return out_.pop();
@@ -256,7 +259,7 @@ void connection::answer_push(reply what) {
   reply_handler subscribed;
   if (what[0].text().ends_with("subscribe")) {
     const std::lock_guard lock(mutex_);
-    if (!out_.empty() && out_.front().by_push) subscribed = std::move(out_.pop().done);
+    if (!out_.empty() && out_.front().by_push) subscribed = std::move(out_.pop()->done);
   }
   return subscribed ? subscribed(what) : owner_.pushed(*this, what);
 }
@@ -267,15 +270,19 @@ void connection::answer(reply what) {
   std::string_view bytes;
   auto one = asked(bytes);
   if (!bundle_.empty()) return answer_bundle(what, bytes);
-  if (!one.done) return drop(lost("a reply came that nobody had asked for"), true);
-  if (what.is() != reply::kind::error) return one.done(what);
+  if (!one) return drop(lost("a reply came that nobody had asked for"), true);
+  if (what.is() != reply::kind::error) {
+    one->done(what);
+    one->done = {};
+    return answered_.push_back(std::move(one));
+  }
   const auto error = what.text();
   const std::string kept(bytes);  // the outbox may move while this is dealt with
-  if (one.called != nullptr && error.starts_with("NOSCRIPT") && calls_by_name(kept))
-    return send(with_text(kept, *one.called), one.called, inline_work::never, std::move(one.done));
-  const owner::refusal refused{.error = error, .request = kept, .called = one.called, .hops = one.hops};
-  if (is_up() && owner_.refused(*this, refused, one.done)) return;
-  one.done(server_failure(error));
+  if (one->called != nullptr && error.starts_with("NOSCRIPT") && calls_by_name(kept))
+    return send(with_text(kept, *one->called), one->called, inline_work::never, std::move(one->done));
+  const owner::refusal refused{.error = error, .request = kept, .called = one->called, .hops = one->hops};
+  if (is_up() && owner_.refused(*this, refused, one->done)) return;
+  one->done(server_failure(error));
 }
 
 // [reading_] Each is given its own part of the reply.
@@ -283,7 +290,7 @@ void connection::answer_bundle(reply what, std::string_view bytes) {
   auto all = std::exchange(bundle_, {});  // a handler may be the end of us
   if (what.is() == reply::kind::error && what.text().starts_with("NOSCRIPT") && calls_by_name(bytes)) {
     const std::lock_guard lock(mutex_);
-    out_.push_again(all, with_text(bytes, *all.front().called));
+    out_.push_again(all, with_text(bytes, *all.front()->called));
     watch_deadline();
   } else {
     auto said = what.begin();
@@ -294,14 +301,16 @@ void connection::answer_bundle(reply what, std::string_view bytes) {
       if (list) ++said;
       if (muted_.load(std::memory_order_relaxed)) break;
       if (mine.is() == reply::kind::error) {
-        const owner::refusal refused{.error = mine.text(), .called = one.called};
-        if (is_up()) owner_.refused(*this, refused, one.done);
-        one.done(server_failure(mine.text()));
+        const owner::refusal refused{.error = mine.text(), .called = one->called};
+        if (is_up()) owner_.refused(*this, refused, one->done);
+        one->done(server_failure(mine.text()));
       } else if (list || same) {
-        one.done(mine);
+        one->done(mine);
       } else {
-        one.done(failure(errc::internal, "the script's answer makes no sense"));
+        one->done(failure(errc::internal, "the script's answer makes no sense"));
       }
+      one->done = {};
+      answered_.push_back(std::move(one));
     }
   }
   all.clear();
@@ -412,7 +421,7 @@ void connection::drop(const failure& why, bool tell) noexcept {
     out_.close();
     while (!out_.empty()) {
       const bool sent = out_.was_sent(out_.front());
-      unanswered.emplace_back(out_.pop().done, sent);
+      unanswered.emplace_back(std::move(out_.pop()->done), sent);
     }
     watch = std::move(watch_);
     if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);

@@ -95,7 +95,11 @@ class connection final : public std::enable_shared_from_this<connection> {
   void fail(const failure& why) noexcept;
 
   void send(const packet& what, inline_work here, reply_handler&& done) {
-    send({.bytes = what.bytes(), .called = what.called(), .part = what.part()}, here, std::move(done));
+    if (!accept(what, here, done)) refuse(done);
+  }
+  /// The same, unless it is not up: false, and `done` is the caller's still.
+  [[nodiscard]] bool accept(const packet& what, inline_work here, reply_handler& done) {
+    return accept({.bytes = what.bytes(), .called = what.called(), .part = what.part()}, here, done);
   }
   void send(std::string_view request, const script* called, inline_work here, reply_handler&& done) {
     send({.bytes = request, .called = called}, here, std::move(done));
@@ -107,7 +111,9 @@ class connection final : public std::enable_shared_from_this<connection> {
     std::string_view first{};  ///< to go out immediately before it; its reply is dropped (ASKING)
     part_of_bundle part{};     ///< for owners that never take a request over
   };
-  void send(const order& what, inline_work here, reply_handler&& done);
+  void send(const order& what, inline_work here, reply_handler&& done) {
+    if (!accept(what, here, done)) refuse(done);
+  }
 
   /// SUBSCRIBE and the like, whose answer is a push; on a RESP2 connection, nothing else may be sent afterwards.
   void send_for_push(const packet& what, reply_handler done);
@@ -145,12 +151,14 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] failure replica_failure() const;
 
   // connection.cpp
+  bool accept(const order& what, inline_work here, reply_handler& done);
+  void refuse(reply_handler& done) const;
   enum class reading : std::uint8_t { once, all, soon /* waits for it, once */ };
   bool read(reading how) noexcept;
   bool take_replies();
   void answer(reply what);
   void answer_push(reply what);
-  [[nodiscard]] outbox::request asked(std::string_view& bytes);
+  [[nodiscard]] outbox::pointer asked(std::string_view& bytes);
   void answer_bundle(reply what, std::string_view bytes);
   void flush() noexcept;
   void flush_locked() noexcept;
@@ -182,8 +190,9 @@ class connection final : public std::enable_shared_from_this<connection> {
   reply_parser parser_;
   std::vector<char> in_;
   std::size_t in_used_ = 0;
-  std::vector<outbox::request> bundle_;  // being answered
-  std::atomic<bool> muted_{false};       // close(): call nobody any more
+  std::vector<outbox::pointer> bundle_;    // being answered
+  std::vector<outbox::pointer> answered_;  // for the outbox to use again
+  std::atomic<bool> muted_{false};         // close(): call nobody any more
 
   mutable core::brief_mutex mutex_;  // everything below
   std::atomic<state> state_{state::idle};

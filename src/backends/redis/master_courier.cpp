@@ -8,13 +8,6 @@
 #include <utility>
 
 namespace interlock::inline v1::redis_store {
-namespace {
-
-failure not_connected(const endpoint& where) {
-  return failure(errc::unavailable, "redis " + where.shown() + ": not connected");
-}
-
-}  // namespace
 
 master_courier::master_courier(const backend_environment& environment, connection_settings settings,
                                std::unique_ptr<locator> where)
@@ -161,15 +154,22 @@ master_courier::pointer master_courier::ears() const {
   return listen_ ? listen_ : talk_;
 }
 
+failure master_courier::not_connected() const {
+  const std::lock_guard lock(mutex_);
+  return failure(errc::unavailable, "redis " + (talk_ ? talk_->where() : where_).shown() + ": not connected");
+}
+
 server_facts master_courier::facts() const {
   const std::lock_guard lock(mutex_);
   return facts_;
 }
 
 void master_courier::send(const packet& what, inline_work here, reply_handler&& done) {
-  const auto to = current();
-  if (!to) return done(not_connected(where_));
-  to->send(what, here, std::move(done));
+  {
+    const std::lock_guard lock(mutex_);
+    if (talk_ && talk_->accept(what, here, done)) return;
+  }
+  done(not_connected());
 }
 
 bool master_courier::refused(connection& which, const refusal& what, reply_handler&) noexcept {
@@ -191,7 +191,7 @@ void master_courier::subscribe(std::string_view channel, reply_handler done) {
     to = listen_ ? listen_ : talk_;
   }
   // Asked for again even if it is wanted already: only so `done` tells that it is heard.
-  if (!to) return done(not_connected(where_));
+  if (!to) return done(not_connected());
   to->send_for_push(packet({"SUBSCRIBE", channel}), std::move(done));
 }
 

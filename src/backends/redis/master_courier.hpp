@@ -68,6 +68,7 @@ class master_courier final : public courier,
   void attempt_over(const failure& why) noexcept;
   void listen(connection& on);
   [[nodiscard]] pointer current() const;
+  [[nodiscard]] failure not_connected() const;
   [[nodiscard]] pointer ears() const;
 
   reactor& loop_;

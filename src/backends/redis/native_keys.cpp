@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/native_keys.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace interlock::inline v1::redis_store::native {
@@ -15,6 +14,11 @@ constexpr std::array<bool, 256> plain_ones = [] {
   return out;
 }();
 bool plain(char c) noexcept { return plain_ones[static_cast<unsigned char>(c)]; }
+bool all_plain(std::string_view name) noexcept {
+  for (const char c : name)
+    if (!plain(c)) return false;
+  return true;
+}
 
 std::optional<char> decoded(std::string_view two) noexcept {
   if (two.size() != 2) return {};
@@ -26,7 +30,7 @@ std::optional<char> decoded(std::string_view two) noexcept {
 }  // namespace
 
 void append_encoded(std::string& to, std::string_view name) {
-  if (std::all_of(name.begin(), name.end(), plain)) {
+  if (all_plain(name)) {
     to += name;
     return;
   }
@@ -47,14 +51,22 @@ void book_key(std::string& to, std::string_view name) {
   to += end;
 }
 
-void add_keys(packet& to, std::string& book, told keys) {
-  to.arg(book);
+void add_keys(packet& to, std::string_view name, told keys) {
+  if (keys == told::book && all_plain(name)) {  // written in place
+    auto* at = to.arg_of(begin.size() + name.size() + end.size());
+    at += begin.copy(at, begin.size());
+    at += name.copy(at, name.size());
+    end.copy(at, end.size());
+    return;
+  }
+  std::string key;
+  book_key(key, name);
+  to.arg(key);
   if (keys == told::book) return;
   for (const char other : {'c', 'l', 'e'}) {
-    book.back() = other;
-    to.arg(book);
+    key.back() = other;
+    to.arg(key);
   }
-  book.back() = 'b';
 }
 
 std::optional<std::string> name_of_book(std::string_view key) {

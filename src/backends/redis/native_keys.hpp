@@ -22,11 +22,11 @@ void book_key(std::string& to, std::string_view name);
 /// The question of a script about one name or more. A cluster wants to be told all keys, else it cannot tell that some
 /// of them are just moving to another server; elsewhere the scripts find the others beside the book, which is cheaper.
 enum class told : std::uint8_t { book = 1, all_keys = 4 };
-inline packet question(const script& what, std::string_view book, told keys, std::size_t names, std::size_t arguments) {
-  return packet(what, book, names * static_cast<std::size_t>(keys), arguments);
+inline packet question(const script& what, told keys, std::size_t names, std::size_t arguments) {
+  return packet(what, {}, names * static_cast<std::size_t>(keys), arguments);
 }
-/// To be called for each name, before the arguments. `book` is the same afterwards.
-void add_keys(packet& to, std::string& book, told keys);
+/// To be called for each name, before the arguments.
+void add_keys(packet& to, std::string_view name, told keys);
 
 /// The name whose book this is; nothing if it is no such key.
 std::optional<std::string> name_of_book(std::string_view key);

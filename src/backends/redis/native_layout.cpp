@@ -22,13 +22,15 @@ constexpr std::size_t batch = 128;       // claims in one question
 constexpr milliseconds deaf_pause{100};  // between two looks of a waiter that cannot be told
 constexpr std::size_t handler_room = 24 * sizeof(void*);
 
-// For the length of one call; kept, so that building a question allocates nothing.
-struct scratch {
-  std::string key, text;
-};
-scratch& work() {
-  thread_local scratch one;
-  return one;
+// Who makes a claim, in the words of a record. It is nearly always the one who made the last one.
+std::string_view words_for(const claim_origin& who) {
+  struct kept_words {
+    claim_origin who;
+    std::string words;
+  };
+  thread_local kept_words kept;
+  if (kept.words.empty() || !(kept.who == who)) kept = {who, text_of(who)};
+  return kept.words;
 }
 
 std::string fresh_channel() {
@@ -108,13 +110,10 @@ struct native_layout::entering {
 
 void native_layout::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
   static_assert(sizeof(entering) <= handler_room, "or each request allocates");
-  auto& [key, text] = work();
-  book_key(key, who.name);
-  pack_claim(text, who, how, channel_, who.origin != nullptr ? *who.origin : own_);
-  auto out = question(enter_script(), key, keys_, 1, 1);
-  add_keys(out, key, keys_);
-  out.arg(text);
-  if (keys_ == told::book) out.joins(bundle_script(), 1);
+  auto out = question(enter_script(), keys_, 1, 1);
+  add_keys(out, who.name, keys_);
+  if (keys_ == told::book) out.joins(bundle_script());
+  add_claim(out, who, how, channel_, words_for(who.origin != nullptr ? *who.origin : own_));
   const auto tokens = who.mode == lock_mode::shared ? 1 : std::max<std::uint32_t>(who.tokens, 1);
   way_.send(out, here, entering{std::move(done), this, who.name, tokens, who.mode});
 }
@@ -138,16 +137,12 @@ struct native_layout::leaving {
 
 void native_layout::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
   static_assert(sizeof(leaving) <= handler_room, "or each request allocates");
-  auto& key = work().key;
-  book_key(key, who.name);
   const bool final = how == finality::final;
-  auto out = question(leave_script(), key, keys_, 1, final ? 2 : 1);
-  add_keys(out, key, keys_);
+  auto out = question(leave_script(), keys_, 1, final ? 2 : 1);
+  add_keys(out, who.name, keys_);
+  if (!final && keys_ == told::book) out.joins(bundle_script());
   out.arg(bytes_of(who.secret));
-  if (final)
-    out.arg(tomb_micros(who));
-  else if (keys_ == told::book)
-    out.joins(bundle_script(), 1);
+  if (final) out.arg(tomb_micros(who));
   way_.send(out, here, leaving{std::move(done)});
 }
 
@@ -177,15 +172,8 @@ struct native_layout::looking {
 
 namespace {
 void add_looks(packet& out, std::span<const claim> whom, told keys) {
-  auto& [key, text] = work();
-  for (const auto& who : whom) {
-    book_key(key, who.name);
-    add_keys(out, key, keys);
-  }
-  for (const auto& who : whom) {
-    pack_look(text, who);
-    out.arg(text);
-  }
+  for (const auto& who : whom) add_keys(out, who.name, keys);
+  for (const auto& who : whom) add_look(out, who);
 }
 }  // namespace
 
@@ -194,9 +182,7 @@ void native_layout::look(std::span<const claim> whom, inline_work here, completi
   if (whom.size() > batch || (whom.size() > 1 && keys_ == told::all_keys))
     return look_by_slot(whom, here, std::move(done));
   if (whom.empty()) return done(standings{});
-  auto& key = work().key;
-  book_key(key, whom[0].name);
-  auto out = question(look_script(), key, keys_, whom.size(), whom.size());
+  auto out = question(look_script(), keys_, whom.size(), whom.size());
   add_looks(out, whom, keys_);
   way_.send(out, here, looking{std::move(done), this, whom.size()});
 }
@@ -242,7 +228,7 @@ void native_layout::look_by_slot(std::span<const claim> whom, inline_work here, 
     std::uint16_t slot;
     std::size_t place;
   };
-  auto& key = work().key;
+  std::string key;
   std::vector<placed> order(whom.size());
   for (std::size_t i = 0; i < whom.size(); ++i) {
     book_key(key, whom[i].name);
@@ -265,8 +251,7 @@ void native_layout::look_by_slot(std::span<const claim> whom, inline_work here, 
       places.push_back(order[i].place);
       some.push_back(whom[order[i].place]);
     }
-    book_key(key, some[0].name);
-    auto out = question(look_script(), key, keys_, some.size(), some.size());
+    auto out = question(look_script(), keys_, some.size(), some.size());
     add_looks(out, some, keys_);
     way_.send(out, here, gathering_part{whole, this, std::move(places)});
   }
@@ -289,22 +274,16 @@ struct native_layout::converting {
 
 void native_layout::convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how,
                             completion<standing> done) {
-  auto& [key, text] = work();
-  book_key(key, who.name);
-  pack_conversion(text, who, mode, weight, how);
-  auto out = question(convert_script(), key, keys_, 1, 1);
-  add_keys(out, key, keys_);
-  out.arg(text);
+  auto out = question(convert_script(), keys_, 1, 1);
+  add_keys(out, who.name, keys_);
+  add_conversion(out, who, mode, weight, how);
   way_.send(out, inline_work::never, converting{std::move(done), this, who.name});
 }
 
 void native_layout::evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) {
-  auto& [key, text] = work();
-  book_key(key, name);
-  pack_eviction(text, who, force);
-  auto out = question(evict_script(), key, keys_, 1, 1);
-  add_keys(out, key, keys_);
-  out.arg(text);
+  auto out = question(evict_script(), keys_, 1, 1);
+  add_keys(out, name, keys_);
+  add_eviction(out, who, force);
   way_.send(out, inline_work::never, [done = std::move(done)](const result<reply>& said) mutable {
     if (!said) return done(said.error());
     done(said->number() == 1);

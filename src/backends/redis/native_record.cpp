@@ -7,6 +7,7 @@
 #include "core/names.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <vector>
@@ -21,8 +22,11 @@ class head {
  public:
   template <class N>
   void add(N number) noexcept {
-    for (std::size_t i = 0; i < sizeof number; ++i)
-      bytes_[size_ + i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i));
+    if constexpr (std::endian::native == std::endian::little)
+      std::memcpy(bytes_.data() + size_, &number, sizeof number);
+    else
+      for (std::size_t i = 0; i < sizeof number; ++i)
+        bytes_[size_ + i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i));
     size_ += sizeof number;
   }
   void add(const std::array<std::byte, 16>& id) noexcept {
@@ -64,11 +68,13 @@ failure other_capacity(std::int64_t capacity, std::string_view name) {
 
 }  // namespace
 
-void pack_claim(std::string& to, const claim& who, entry how, std::string_view channel, const claim_origin& origin) {
-  std::array<char, 24> pid{};
-  const auto pid_end = std::to_chars(pid.data(), pid.data() + pid.size(), origin.pid).ptr;
-  const std::string_view pid_text(pid.data(), static_cast<std::size_t>(pid_end - pid.data()));
-  const auto origin_size = pid_text.size() + origin.host.size() + origin.program.size() + origin.purpose.size() + 3;
+std::string text_of(const claim_origin& origin) {
+  return std::to_string(origin.pid) + '\n' + origin.host + '\n' + origin.program + '\n' + origin.purpose;
+}
+
+void add_claim(packet& to, const claim& who, entry how, std::string_view channel, std::string_view origin) {
+  constexpr std::size_t fixed = claim_head + 16 + 16 + 1;
+  const auto size = fixed + channel.size() + origin.size();
   head out;
   out.add(static_cast<std::uint8_t>(who.mode == lock_mode::shared));
   out.add(static_cast<std::uint8_t>(how == entry::queue));
@@ -77,44 +83,39 @@ void pack_claim(std::string& to, const claim& who, entry how, std::string_view c
   out.add(who.wait_lease);
   out.add(who.weight);
   out.add(who.capacity);
-  out.add(static_cast<std::uint32_t>(claim_head + 16 + 16 + 1 + channel.size() + origin_size));
+  out.add(static_cast<std::uint32_t>(size));
   out.add(who.secret.bytes());
   out.add(public_id(who.secret).bytes());
   out.add(static_cast<std::uint8_t>(channel.size()));
-  to = out.bytes();
-  to += channel;
-  to += pid_text;
-  to += '\n';
-  to += origin.host;
-  to += '\n';
-  to += origin.program;
-  to += '\n';
-  to += origin.purpose;
+  auto* const at = to.arg_of(size);
+  out.bytes().copy(at, fixed);
+  channel.copy(at + fixed, channel.size());
+  origin.copy(at + fixed + channel.size(), origin.size());
 }
 
-void pack_look(std::string& to, const claim& who) {
+void add_look(packet& to, const claim& who) {
   head out;
   out.add(who.secret.bytes());
   out.add(who.lease);
   out.add(who.wait_lease);
   out.add(who.tokens);
-  to = out.bytes();
+  to.arg(out.bytes());
 }
 
-void pack_conversion(std::string& to, const claim& who, lock_mode mode, std::uint32_t weight, entry how) {
+void add_conversion(packet& to, const claim& who, lock_mode mode, std::uint32_t weight, entry how) {
   head out;
   out.add(who.secret.bytes());
   out.add(static_cast<std::uint8_t>(mode == lock_mode::shared));
   out.add(static_cast<std::uint8_t>(how == entry::queue));
   out.add(weight);
-  to = out.bytes();
+  to.arg(out.bytes());
 }
 
-void pack_eviction(std::string& to, const claim_id& who, bool force) {
+void add_eviction(packet& to, const claim_id& who, bool force) {
   head out;
   out.add(who.bytes());
   out.add(static_cast<std::uint8_t>(force));
-  to = out.bytes();
+  to.arg(out.bytes());
 }
 
 std::int64_t tomb_micros(const claim& who) noexcept { return std::max(who.lease, core::tomb_time).count() * 1000; }

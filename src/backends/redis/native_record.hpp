@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/redis/packet.hpp"
 #include "backends/redis/resp.hpp"
 
 #include <interlock/backend.hpp>
@@ -15,12 +16,13 @@ namespace interlock::inline v1::redis_store::native {
 inline std::string_view bytes_of(const claim_secret& secret) noexcept {
   return {reinterpret_cast<const char*>(secret.bytes().data()), secret.bytes().size()};
 }
-/// A claim as enter takes it; `origin` says who makes it.
-void pack_claim(std::string& to, const claim& who, entry how, std::string_view channel, const claim_origin& origin);
-/// A claim as look takes it.
-void pack_look(std::string& to, const claim& who);
-void pack_conversion(std::string& to, const claim& who, lock_mode mode, std::uint32_t weight, entry how);
-void pack_eviction(std::string& to, const claim_id& who, bool force);
+/// A claim as enter takes it, as an argument; `origin` says who makes it, in the words of text_of().
+void add_claim(packet& to, const claim& who, entry how, std::string_view channel, std::string_view origin);
+std::string text_of(const claim_origin& origin);
+/// A claim as look takes it, and so on.
+void add_look(packet& to, const claim& who);
+void add_conversion(packet& to, const claim& who, lock_mode mode, std::uint32_t weight, entry how);
+void add_eviction(packet& to, const claim_id& who, bool force);
 /// How long a claim that was left finally is remembered, in microseconds.
 std::int64_t tomb_micros(const claim& who) noexcept;
 

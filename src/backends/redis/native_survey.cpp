@@ -59,11 +59,9 @@ void survey_walk::show_some() {
   some_.assign(count, {});
   under_way_ = count;
   const auto from = std::exchange(next_, next_ + count);
-  std::string key;
   for (std::size_t i = 0; i < count; ++i) {
-    book_key(key, names_[from + i]);
-    auto out = question(show_script(), key, keys_, 1, 0);
-    add_keys(out, key, keys_);
+    auto out = question(show_script(), keys_, 1, 0);
+    add_keys(out, names_[from + i], keys_);
     way_.send(out, inline_work::never,
               [self = shared_from_this(), i, from](const result<reply>& said) { self->shown(from + i, said); });
   }

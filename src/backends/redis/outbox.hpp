@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +39,8 @@ class outbox {
     std::uint64_t end = 0;     // of a bundle each request has all bytes
     std::uint32_t bundle = 1;  // of the first in a bundle: how many there are
   };
+  /// Its handler is called where it is: moving it would cost as much as a good part of what it does.
+  using pointer = std::unique_ptr<request>;
 
   void push(const about& what, std::string_view bytes, reply_handler&& done) {
     close();
@@ -71,44 +75,54 @@ class outbox {
     alone_.header(3 + count * (keys_each_ + 1));
     alone_.append(all_->call);
     alone_.argument(static_cast<std::int64_t>(count * keys_each_));
-    alone_.append(keys_.view());
-    alone_.append(arguments_.view());
-    append(first, alone_.view());
+    if (is_known(all_)) {
+      append_bytes(first, {alone_.view(), keys_.view(), arguments_.view()});
+    } else {
+      alone_.append(keys_.view());
+      alone_.append(arguments_.view());
+      append(first, alone_.view());
+    }
     for (auto i = size() - count; i < size(); ++i) {
       at(i).begin = first.begin;
       at(i).end = first.end;
     }
   }
   /// A bundle that was taken out once more, with other bytes.
-  void push_again(std::span<request> bundle, std::string_view bytes) {
+  void push_again(std::span<pointer> bundle, std::string_view bytes) {
     close();
     const auto begin = end();
     bytes_.append(bytes);
     for (auto& one : bundle) {
-      auto& again = add(one, std::move(one.done));
-      again.bundle = one.bundle;
-      again.begin = begin;
-      again.end = end();
+      one->begin = begin;
+      one->end = end();
+      add(std::move(one));
     }
   }
 
   /// These two may be asked at any time; whoever does so while others use it is told how it was a moment ago.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
-  [[nodiscard]] const request& front() const noexcept { return ring_[first_]; }
-  [[nodiscard]] const request& back() const noexcept { return ring_[place(size() - 1)]; }
+  [[nodiscard]] const request& front() const noexcept { return *ring_[first_]; }
+  [[nodiscard]] const request& back() const noexcept { return *ring_[place(size() - 1)]; }
   [[nodiscard]] std::string_view bytes_of(const request& one) const noexcept {
     return std::string_view(bytes_).substr(one.begin - base_, one.end - one.begin);
   }
   /// Takes the oldest one out. Its bytes stay until the next push().
-  request pop() noexcept {
-    request out = std::move(ring_[first_]);
-    popped(out);
+  pointer pop() noexcept {
+    auto out = std::move(ring_[first_]);
+    first_ = place(1);
+    count_.store(size() - 1, std::memory_order_relaxed);
+    done_ = out->end;
     return out;
   }
   /// The same with a bundle, or whatever the oldest one is.
-  void pop_bundle(std::vector<request>& to) {
-    for (auto left = front().bundle; left > 0; --left) popped(to.emplace_back(std::move(ring_[first_])));
+  void pop_bundle(std::vector<pointer>& to) {
+    for (auto left = front().bundle; left > 0; --left) to.push_back(pop());
+  }
+  /// They have been answered; their memory is for others.
+  void recycle(std::vector<pointer>& answered) {
+    for (auto& one : answered) spare_.push_back(std::move(one));
+    answered.clear();
   }
 
   [[nodiscard]] std::string_view unsent() const noexcept {
@@ -139,43 +153,54 @@ class outbox {
 
   [[nodiscard]] std::uint64_t end() const noexcept { return base_ + bytes_.size(); }
   [[nodiscard]] std::size_t place(std::size_t index) const noexcept { return (first_ + index) & (ring_.size() - 1); }
-  [[nodiscard]] request& at(std::size_t index) noexcept { return ring_[place(index)]; }
-  void popped(const request& one) noexcept {
-    first_ = place(1);
-    count_.store(size() - 1, std::memory_order_relaxed);
-    done_ = one.end;
-  }
+  [[nodiscard]] request& at(std::size_t index) noexcept { return *ring_[place(index)]; }
   request& add(const about& what, reply_handler&& done) {
+    pointer made;
+    if (spare_.empty()) {
+      made = std::make_unique<request>();
+    } else {
+      made = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    static_cast<about&>(*made) = what;
+    made->done = std::move(done);
+    made->begin = made->end = end();
+    made->bundle = 1;
+    return add(std::move(made));
+  }
+  request& add(pointer made) {
     const auto count = size();
     if (count == ring_.size()) grow();
-    auto& one = at(count);
     count_.store(count + 1, std::memory_order_relaxed);
-    static_cast<about&>(one) = what;
-    one.done = std::move(done);
-    one.begin = one.end = end();
-    one.bundle = 1;
-    return one;
+    return *(ring_[place(count)] = std::move(made));
   }
   // The first call of a script brings its text, whether the server knows it or not: were it refused and sent again,
   // requests made after it would be carried out before it.
   void append(request& one, std::string_view bytes) {
-    one.begin = end();
-    const bool known = one.called == nullptr || std::find(known_.begin(), known_.end(), one.called) != known_.end();
+    const bool known = one.called == nullptr || is_known(one.called);
     if (!known) known_.push_back(one.called);
     if (!known && calls_by_name(bytes))
-      bytes_.append(with_text(bytes, *one.called));
+      append_bytes(one, {with_text(bytes, *one.called)});
     else
-      bytes_.append(bytes);
+      append_bytes(one, {bytes});
+  }
+  void append_bytes(request& one, std::initializer_list<std::string_view> pieces) {
+    one.begin = end();
+    for (const auto piece : pieces) bytes_.append(piece);
     one.end = end();
   }
+  [[nodiscard]] bool is_known(const script* what) const noexcept {
+    return std::find(known_.begin(), known_.end(), what) != known_.end();
+  }
   void grow() {
-    std::vector<request> bigger(ring_.empty() ? 64 : ring_.size() * 2);
-    for (std::size_t i = 0; i < size(); ++i) bigger[i] = std::move(at(i));
+    std::vector<pointer> bigger(ring_.empty() ? 64 : ring_.size() * 2);
+    for (std::size_t i = 0; i < size(); ++i) bigger[i] = std::move(ring_[place(i)]);
     ring_ = std::move(bigger);
     first_ = 0;
   }
 
-  std::vector<request> ring_;  // its size is a power of two
+  std::vector<pointer> ring_;  // its size is a power of two
+  std::vector<pointer> spare_;
   std::size_t first_ = 0;
   std::atomic<std::size_t> count_{0};
   std::string bytes_;

@@ -48,9 +48,11 @@ std::string_view argument_at(std::string_view text, std::size_t at) noexcept {
   const auto* const end = std::from_chars(text.data() + at + 1, text.data() + text.size(), length).ptr;
   return {end + 2, length};
 }
-std::size_t end_of_argument(std::string_view text, std::size_t at) noexcept {
-  const auto bytes = argument_at(text, at);
-  return static_cast<std::size_t>(bytes.data() - text.data()) + bytes.size() + 2;
+
+void begin_call(command_text& to, const script& what, std::size_t keys, std::size_t arguments) {
+  to.header(3 + keys + arguments);
+  to.append(what.call);
+  to.argument(static_cast<std::int64_t>(keys));
 }
 
 constexpr std::array<std::uint16_t, 256> crc_table = [] {
@@ -70,6 +72,9 @@ script::script(std::string_view source) : text(source), sha(sha1_hex(source)) {
   both.argument("EVALSHA");
   both.argument(sha);
   call = both.view();
+  command_text head;
+  begin_call(head, *this, 1, 1);
+  usual_head = head.view();
 }
 
 std::uint16_t slot_of(std::string_view key) noexcept {
@@ -100,9 +105,11 @@ packet::packet(const script& what, std::initializer_list<std::string_view> keys,
 
 packet::packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments) : packet() {
   script_ = &what;
-  text_->header(3 + keys + arguments);
-  text_->append(what.call);
-  text_->argument(static_cast<std::int64_t>(keys));
+  keys_ = keys;
+  if (keys == 1 && arguments == 1)
+    text_->append(what.usual_head);
+  else
+    begin_call(*text_, what, keys, arguments);
   if (keys > 0)
     first_key_ = text_->size();
   else
@@ -120,14 +127,6 @@ packet::packet(std::initializer_list<std::string_view> words, std::string_view r
     text_->argument(word);
   }
   if (first_key_ == 0) slot_ = slot_of(route);
-}
-
-packet& packet::joins(const script& all, std::size_t keys) {
-  auto keys_end = first_key_;
-  for (auto left = keys; left > 0; --left) keys_end = end_of_argument(bytes(), keys_end);
-  const auto text = bytes();
-  part_ = {&all, keys, text.substr(first_key_, keys_end - first_key_), text.substr(keys_end)};
-  return *this;
 }
 
 packet::~packet() {

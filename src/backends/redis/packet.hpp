@@ -15,8 +15,9 @@ namespace interlock::inline v1::redis_store {
 struct script {
   explicit script(std::string_view source);
   std::string_view text;
-  std::string sha;   // 40 hexadecimal digits
-  std::string call;  // EVALSHA and the sha, as arguments
+  std::string sha;         // 40 hexadecimal digits
+  std::string call;        // EVALSHA and the sha, as arguments
+  std::string usual_head;  // of a call with one key and one argument: what stands before these
 };
 
 /// What one call brings along to a bundle of calls, which are sent as one. The bytes are arguments as they are sent.
@@ -48,16 +49,26 @@ class packet {
     text_->argument(number);
     return *this;
   }
+  /// An argument of so many bytes, to be written by the caller before anything else is added.
+  [[nodiscard]] char* arg_of(std::size_t size) { return text_->argument_of(size); }
 
   /// It may be carried out together with others like it, in one call of `all`: that is given the keys of each, then the
-  /// one argument of each, and answers a list, or a number that is the answer to each. Said last, of a script's call
-  /// with so many keys and one argument.
-  packet& joins(const script& all, std::size_t keys);
+  /// one argument of each, and answers a list, or a number that is the answer to each. Said of a script's call between
+  /// its keys and its one argument.
+  packet& joins(const script& all) {
+    joins_ = &all;
+    keys_end_ = text_->size();
+    return *this;
+  }
 
   [[nodiscard]] std::string_view bytes() const noexcept { return text_->view(); }
   [[nodiscard]] const script* called() const noexcept { return script_; }
   /// What of it goes into a bundle, if it may be in one.
-  [[nodiscard]] const part_of_bundle& part() const noexcept { return part_; }
+  [[nodiscard]] part_of_bundle part() const noexcept {
+    if (joins_ == nullptr) return {};
+    const auto text = bytes();
+    return {joins_, keys_, text.substr(first_key_, keys_end_ - first_key_), text.substr(keys_end_)};
+  }
   [[nodiscard]] std::uint16_t slot() const noexcept;
 
   packet(const packet&) = delete;
@@ -68,9 +79,11 @@ class packet {
   packet();
   std::unique_ptr<command_text> own_;  // only while another one is being put together by this thread
   command_text* text_;                 // this thread's, so that building one allocates nothing after the first
-  part_of_bundle part_;
   const script* script_ = nullptr;
+  const script* joins_ = nullptr;
+  std::size_t keys_ = 0;       // of a script's call: how many
   std::size_t first_key_ = 0;  // where it begins, as an argument; 0: the slot was said
+  std::size_t keys_end_ = 0;   // of what joins others: where its argument begins
   std::uint16_t slot_ = 0;
 };
 

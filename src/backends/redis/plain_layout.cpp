@@ -252,8 +252,8 @@ void plain_layout::release(const claim& who, std::string_view key, inline_work h
   mark.clear();
   beside(mark, key, mark_letter);
   packet out(scripts_.release, {key, mark}, 1);
+  if (!cluster_) out.joins(scripts_.release);
   out.arg(view(value_of(who.secret)));
-  if (!cluster_) out.joins(scripts_.release, 2);
   way_.send(out, here, departed{std::move(done)});
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "backends/redis/resp.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -47,6 +48,19 @@ reply_parser::outcome reply_parser::line(std::string_view& out) {
 }
 
 reply_parser::outcome reply_parser::number(std::int64_t& out) {
+  // Nearly all of them: so few digits that they cannot be too many, and the line's end.
+  constexpr std::size_t few = 18;
+  const auto* const from = bytes_.data() + at_;
+  const auto* const most = from + std::min(few, bytes_.size() - at_);
+  const auto* at = from;
+  std::int64_t value = 0;
+  for (unsigned digit = 0; at != most && (digit = static_cast<unsigned>(*at - '0')) < 10; ++at)
+    value = 10 * value + digit;
+  if (at != from && bytes_.data() + bytes_.size() - at >= 2 && at[0] == '\r' && at[1] == '\n') {
+    out = value;
+    at_ += static_cast<std::size_t>(at - from) + 2;
+    return outcome::complete;
+  }
   std::string_view digits;
   if (const auto got = line(digits); got != outcome::complete) return got;
   if (digits.starts_with('+')) digits.remove_prefix(1);
