@@ -36,7 +36,7 @@ function(interlock_flags target)
     -Wno-missing-field-initializers # a designated initializer names what it sets, and only that
     -ffunction-sections -fdata-sections
     $<$<BOOL:${INTERLOCK_WERROR}>:-Werror>
-    $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op>)
+    $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -fno-semantic-interposition>)
   if(NOT INTERLOCK_SANITIZE)
     target_compile_options(${target} PRIVATE
       $<$<CONFIG:Release>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection>)

@@ -37,7 +37,8 @@ std::string_view to_string(errc code) noexcept;
 /// Copying never throws. Secrets never get in here.
 class failure {
  public:
-  explicit failure(errc code, std::string_view text = {});
+  explicit failure(errc code) noexcept : code_(code) {}
+  explicit failure(errc code, std::string_view text);
 
   [[nodiscard]] std::error_code code() const noexcept { return make_error_code(code_); }
   [[nodiscard]] errc kind() const noexcept { return code_; }

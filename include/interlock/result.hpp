@@ -53,7 +53,7 @@ class [[nodiscard]] result<void> {
  public:
   using value_type = void;
 
-  result() noexcept : why_(errc::internal, {}), good_(true) {}
+  result() noexcept : why_(errc::internal), good_(true) {}
   result(failure why) noexcept : why_(std::move(why)), good_(false) {}
 
   [[nodiscard]] bool has_value() const noexcept { return good_; }

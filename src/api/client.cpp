@@ -27,14 +27,14 @@ template <class T>
 pending<T> begin(const std::shared_ptr<detail::client_handle>& handle, const wanted_claim& wanted,
                  const std::stop_token& stop) {
   auto& engine = handle->engine();
-  auto op = api::make_operation<T>(handle, engine.calls());
+  auto op = api::make_operation<T>(handle);
   if (stop.stop_requested())
     op->refuse(failure(errc::cancelled, "cancelled before it was asked for"));
   else if (auto begun = engine.begin_async(handle, wanted, op); !begun)
     op->refuse(begun.error());
   else
     op->listen(stop);
-  return pending<T>(op);
+  return pending<T>(std::move(op));
 }
 
 }  // namespace

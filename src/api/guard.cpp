@@ -95,15 +95,15 @@ result<void> guard::release() noexcept {
 
 pending<void> guard::async_release() {
   if (!hold_) throw lock_error(failure(errc::invalid_argument, "an empty guard holds nothing to release"));
-  auto op = api::make_operation<void>(hold_->client, hold_->engine().calls());
+  auto op = api::make_operation<void>(hold_->client);
   if (released_) {
     op->outcome.emplace(runtime::hold_ptr{});
-    op->announce();
+    op->announce({});
   } else {
     released_ = true;
     hold_->engine().begin_release(*hold_, op);
   }
-  return pending<void>(op);
+  return pending<void>(std::move(op));
 }
 
 }  // namespace interlock::inline v1

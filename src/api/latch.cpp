@@ -13,19 +13,20 @@ namespace {
 
 /// A wish about a cell that is an operation of the caller.
 template <class T>
-class cell_operation final : public detail::operation<T> {
+class cell_operation final : public detail::operation<T>, public std::enable_shared_from_this<cell_operation<T>> {
  public:
   explicit cell_operation(std::shared_ptr<detail::client_handle> handle)
       : detail::operation<T>(handle->engine().calls()), handle_(std::move(handle)) {}
 
   void begin(std::string_view name, runtime::cell_wish what, std::optional<milliseconds> wait,
              const std::stop_token& stop) {
-    if (stop.stop_requested()) return this->finish(failure(errc::cancelled, "cancelled before it was asked for"));
-    const auto self = std::static_pointer_cast<cell_operation>(this->shared_from_this());
+    if (stop.stop_requested())
+      return this->finish(failure(errc::cancelled, "cancelled before it was asked for"), nullptr);
+    const auto self = this->shared_from_this();
     auto begun = handle_->engine().begin_cell(
         name, std::move(what), wait,
         [self, shown = std::string(name)](result<std::uint32_t> got) { self->over(std::move(got), shown); });
-    if (!begun) return this->finish(begun.error());
+    if (!begun) return this->finish(begun.error(), self);
     job_ = std::move(*begun);
     if (stop.stop_possible() && !this->ready()) listening_.emplace(stop, on_stop{this});
   }
@@ -39,13 +40,15 @@ class cell_operation final : public detail::operation<T> {
     void operator()() const noexcept { self->cancel(); }
   };
   void over(result<std::uint32_t> got, const std::string& name) noexcept {
+    const auto self = this->shared_from_this();
     if (!got)
       this->finish(failure(got.error().kind(), handle_->engine().traits().store + ": latch " + core::shown_name(name) +
-                                                   ": " + got.error().message()));
+                                                   ": " + got.error().message()),
+                   self);
     else if constexpr (std::is_void_v<T>)
-      this->finish(result<void>());
+      this->finish(result<void>(), self);
     else
-      this->finish(*got);
+      this->finish(*got, self);
   }
   std::shared_ptr<detail::client_handle> handle_;
   runtime::cell_desk::job_pointer job_;

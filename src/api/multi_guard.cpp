@@ -112,7 +112,8 @@ class multi_acquisition {
 namespace {
 
 /// The asynchronous form: each grant starts the next request; a failure lets go of all.
-class multi_operation final : public detail::operation<multi_guard> {
+class multi_operation final : public detail::operation<multi_guard>,
+                              public std::enable_shared_from_this<multi_operation> {
  public:
   multi_operation(client locks, std::span<const wanted> names, const acquire_options& options,
                   const std::shared_ptr<runtime::notifier>& place, std::stop_token stop)
@@ -122,11 +123,11 @@ class multi_operation final : public detail::operation<multi_guard> {
         stop_(std::move(stop)) {}
 
   void go_on() {
-    const auto keep = std::static_pointer_cast<multi_operation>(shared_from_this());
-    if (plan_.done()) return finish(plan_.finish());
+    const auto keep = shared_from_this();
+    if (plan_.done()) return finish(plan_.finish(), keep);
     auto next = locks_.async_acquire(plan_.name(), plan_.options(), either_.token());
     next.then([keep](result<guard> got) {
-      if (!got) return keep->finish(got.error());
+      if (!got) return keep->finish(got.error(), keep);
       keep->plan_.got(std::move(*got));
       keep->go_on();
     });

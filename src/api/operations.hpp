@@ -18,51 +18,49 @@ inline guard guard_of(runtime::hold_ptr held) { return detail::hold::make_guard(
 template <class T>
 class engine_operation final : public runtime::request, public detail::operation<T> {
  public:
-  engine_operation(std::shared_ptr<detail::client_handle> handle, const std::shared_ptr<runtime::notifier>& calls)
-      : detail::operation<T>(calls), handle_(std::move(handle)) {}
+  /// The client is kept alive, and with it the place where callbacks run.
+  explicit engine_operation(const std::shared_ptr<detail::client_handle>& from)
+      : detail::operation<T>({from, from->engine().calls().get()}), engine_(from->engine()) {}
 
-  void announce() noexcept override {
+  void announce(std::shared_ptr<runtime::request> kept) noexcept override {
     auto got = std::move(*outcome);
     outcome.reset();
-    if constexpr (std::is_void_v<T>) {
-      this->finish(got ? result<void>() : result<void>(got.error()));
-    } else if constexpr (std::is_same_v<T, std::optional<guard>>) {
-      if (got)
-        this->finish(std::optional<guard>(guard_of(std::move(*got))));
-      else if (got.error() == errc::busy)
-        this->finish(std::optional<guard>());
-      else
-        this->finish(got.error());
-    } else {
-      this->finish(got ? result<T>(guard_of(std::move(*got))) : result<T>(got.error()));
-    }
+    this->finish(outcome_of(got), kept ? std::shared_ptr<detail::operation_base>(std::move(kept), this) : nullptr);
   }
   void refuse(const failure& why) noexcept {
     outcome.emplace(why);
-    announce();
+    announce({});
   }
   /// After it was begun. Only the destructor ends it: the callback may be running right now.
   void listen(const std::stop_token& stop) {
     if (stop.stop_possible() && !this->ready()) listening_.emplace(stop, on_stop{this});
   }
-  void cancel() noexcept override {
-    handle_->engine().cancel(*this, failure(errc::cancelled, "cancelled by the caller"));
-  }
+  void cancel() noexcept override { engine_.cancel(*this, failure(errc::cancelled, "cancelled by the caller")); }
 
  private:
+  static result<T> outcome_of(result<runtime::hold_ptr>& got) noexcept {
+    if constexpr (std::is_void_v<T>)
+      return got ? result<void>() : result<void>(got.error());
+    else if constexpr (std::is_same_v<T, std::optional<guard>>)
+      return got                         ? result<T>(guard_of(std::move(*got)))
+             : got.error() == errc::busy ? result<T>(std::nullopt)
+                                         : result<T>(got.error());
+    else
+      return got ? result<T>(guard_of(std::move(*got))) : result<T>(got.error());
+  }
+
   struct on_stop {
     engine_operation* self;
     void operator()() const noexcept { self->cancel(); }
   };
-  std::shared_ptr<detail::client_handle> handle_;
+  runtime::engine& engine_;
   std::optional<std::stop_callback<on_stop>> listening_;
 };
 
 template <class T>
-std::shared_ptr<engine_operation<T>> make_operation(const std::shared_ptr<detail::client_handle>& handle,
-                                                    const std::shared_ptr<runtime::notifier>& calls) {
+std::shared_ptr<engine_operation<T>> make_operation(const std::shared_ptr<detail::client_handle>& client) {
   using made = engine_operation<T>;
-  return std::allocate_shared<made>(runtime::pool_allocator<made>{}, handle, calls);
+  return std::allocate_shared<made>(runtime::pool_allocator<made>{}, client);
 }
 
 }  // namespace interlock::inline v1::api

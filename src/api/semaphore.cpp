@@ -38,12 +38,12 @@ std::optional<guard> semaphore::try_acquire(acquire_options options, std::stop_t
 
 pending<guard> semaphore::async_acquire(acquire_options options, std::stop_token stop) const {
   const auto& handle = detail::client_handle::of(locks_);
-  auto op = api::make_operation<guard>(handle, handle->engine().calls());
+  auto op = api::make_operation<guard>(handle);
   if (auto begun = handle->engine().begin_async(handle, {name_, options, entry::queue, limit_}, op); !begun)
     op->refuse(begun.error());
   else
     op->listen(stop);
-  return pending<guard>(op);
+  return pending<guard>(std::move(op));
 }
 
 std::uint32_t semaphore::available() const {

@@ -84,21 +84,30 @@ compression best_compression() noexcept {
 compression best_compression() noexcept { return compress; }
 #endif
 
+template <class N>
+void put_big_endian(std::byte* to, N number) noexcept {
+  if constexpr (std::endian::native == std::endian::little)
+    number = sizeof(N) == 8 ? static_cast<N>(__builtin_bswap64(number))
+                            : static_cast<N>(__builtin_bswap32(static_cast<std::uint32_t>(number)));
+  std::memcpy(to, &number, sizeof number);
+}
+
 std::array<std::byte, 32> hash(std::span<const std::byte> data, compression compress_block) noexcept {
   hash_state h{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const auto bits = static_cast<std::uint64_t>(data.size()) * 8;
   for (; data.size() >= 64; data = data.subspan(64)) compress_block(h, data.data());
 
-  std::array<std::byte, 128> tail{};
+  std::array<std::byte, 128> tail;
+  const std::size_t size = data.size() < 56 ? 64 : 128;
+  std::memset(tail.data(), 0, 64);
+  if (size == 128) std::memset(tail.data() + 64, 0, 64);
   if (!data.empty()) std::memcpy(tail.data(), data.data(), data.size());
   tail[data.size()] = std::byte{0x80};
-  const std::size_t size = data.size() < 56 ? 64 : 128;
-  for (std::size_t i = 0; i < 8; ++i) tail[size - 8 + i] = std::byte(bits >> (56 - 8 * i));
+  put_big_endian(tail.data() + size - 8, bits);
   for (std::size_t at = 0; at < size; at += 64) compress_block(h, tail.data() + at);
 
   std::array<std::byte, 32> out{};
-  for (std::size_t i = 0; i < 8; ++i)
-    for (std::size_t b = 0; b < 4; ++b) out[4 * i + b] = std::byte(h[i] >> (24 - 8 * b));
+  for (std::size_t i = 0; i < 8; ++i) put_big_endian(out.data() + 4 * i, h[i]);
   return out;
 }
 

@@ -65,14 +65,14 @@ class engine final : public backend_events {
   // Asking. The client handle goes into the holds, which keep it alive.
   result<hold_ptr> acquire(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
                            const std::stop_token& stop);
-  /// Fills `one` and starts it; it is announced when done. A failure: it was refused and is not started.
+  /// Fills the request and starts it; it is announced when done. A failure: it was refused and is not started.
   result<void> begin_async(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
-                           const std::shared_ptr<request>& one);
+                           std::shared_ptr<request> kept);
   void cancel(request& one, const failure& why) noexcept;
 
   // Holding.
   result<void> release(detail::hold& held) noexcept;
-  void begin_release(detail::hold& held, const std::shared_ptr<request>& one);
+  void begin_release(detail::hold& held, std::shared_ptr<request> kept);
   /// The destructor's release: does not wait.
   void let_go(detail::hold& held) noexcept;
   result<void> upgrade(detail::hold& held, std::optional<milliseconds> wait, const std::stop_token& stop);
@@ -171,6 +171,7 @@ class engine final : public backend_events {
   void batch_over(instant sent) noexcept;
   template <class F>
   void on_answer(F&& change) noexcept;
+  backend::arrival read_together(bool wait) noexcept;
   void unpin(claim_record& one) noexcept;
   [[nodiscard]] bool is_open();
   template <class T, class F>
@@ -216,6 +217,9 @@ class engine final : public backend_events {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
   };
+
+  aftermath gathered_{instant{}};  // of answers that come together; the callback thread's alone
+  std::size_t answers_gathered_ = 0;
 
   core::brief_mutex mutex_;  // everything below
   core::kernel_random random_;

@@ -3,6 +3,7 @@
 #include "core/planted.hpp"
 #include "engine/engine.hpp"
 
+#include <memory>
 #include <utility>
 
 /// Claims: what their machines decide, and what that means for the callers and holds of this process.
@@ -18,7 +19,8 @@ claim_record& engine::new_claim(slot& at, const request& like, std::uint32_t tok
   }
   auto& one = *spare_.back();
   spare_.pop_back();
-  one.machine = machine(like.terms);
+  std::destroy_at(&one.machine);
+  std::construct_at(&one.machine, like.terms);
   one.at = &at;
   ++at.users;
   one.secret = random_.secret();
@@ -263,26 +265,33 @@ void engine::settle_record(claim_record& one) noexcept {
 
 // ---- the index by secret
 
+namespace {
+// `count` is a power of two.
+std::size_t bucket_of(const claim_secret& secret, std::size_t count) noexcept {
+  return std::hash<claim_secret>{}(secret) & (count - 1);
+}
+}  // namespace
+
 claim_record* engine::find(const claim_secret& secret) noexcept {
   if (buckets_.empty()) return nullptr;
-  auto* one = buckets_[std::hash<claim_secret>{}(secret) % buckets_.size()];
+  auto* one = buckets_[bucket_of(secret, buckets_.size())];
   while (one != nullptr && !(one->secret == secret)) one = one->next;
   return one;
 }
 
 void engine::index(claim_record& one) {
-  if (indexed_ >= buckets_.size()) {
-    std::vector<claim_record*> wider(std::max<std::size_t>(64, buckets_.size() * 2));
+  if (2 * indexed_ >= buckets_.size()) {
+    std::vector<claim_record*> wider(std::max<std::size_t>(256, buckets_.size() * 2));
     for (auto* each : buckets_)
       while (each != nullptr) {
         auto* next = each->next;
-        auto& head = wider[std::hash<claim_secret>{}(each->secret) % wider.size()];
+        auto& head = wider[bucket_of(each->secret, wider.size())];
         each->next = std::exchange(head, each);
         each = next;
       }
     buckets_ = std::move(wider);
   }
-  auto& head = buckets_[std::hash<claim_secret>{}(one.secret) % buckets_.size()];
+  auto& head = buckets_[bucket_of(one.secret, buckets_.size())];
   one.next = std::exchange(head, &one);
   one.indexed = true;
   ++indexed_;
@@ -290,7 +299,7 @@ void engine::index(claim_record& one) {
 
 void engine::unindex(claim_record& one) noexcept {
   if (!std::exchange(one.indexed, false)) return;
-  auto** link = &buckets_[std::hash<claim_secret>{}(one.secret) % buckets_.size()];
+  auto** link = &buckets_[bucket_of(one.secret, buckets_.size())];
   while (*link != &one) link = &(*link)->next;
   *link = one.next;
   --indexed_;

@@ -98,22 +98,22 @@ result<void> engine::release(hold& held) noexcept try {
   return failure(errc::internal);
 }
 
-void engine::begin_release(hold& held, const std::shared_ptr<request>& one) {
-  one->for_what = request::wish::leave;
+void engine::begin_release(hold& held, std::shared_ptr<request> kept) {
+  auto& one = *kept;
+  one.for_what = request::wish::leave;
   if (held.forked()) {
-    one->outcome.emplace(closed_failure());
-    one->announce();
-    return;
+    one.outcome.emplace(closed_failure());
+    return one.announce(std::move(kept));
   }
-  one->started = time_.now();
-  aftermath out(one->started);
+  one.started = time_.now();
+  aftermath out(one.started);
   result<void> done;
   {
     const std::lock_guard lock(mutex_);
-    one->self = one;
-    if (begin_leaving(held, one.get(), out, done)) {
-      one->outcome.emplace(done ? result<hold_ptr>(hold_ptr{}) : result<hold_ptr>(done.error()));
-      out.announced.push_back(std::move(one->self));
+    one.self = std::move(kept);
+    if (begin_leaving(held, &one, out, done)) {
+      one.outcome.emplace(done ? result<hold_ptr>(hold_ptr{}) : result<hold_ptr>(done.error()));
+      out.announced.push_back(std::move(one.self));
     }
   }
   run(out);

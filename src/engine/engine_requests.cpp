@@ -18,8 +18,10 @@ constexpr milliseconds longest_wait = std::chrono::hours{24 * 365};
 failure bad(const std::string& text) { return failure(errc::invalid_argument, text); }
 std::string in_ms(milliseconds span) { return std::to_string(span.count()) + " ms"; }
 
-result<void> check_span(std::string_view what, milliseconds value, milliseconds least, milliseconds most) {
-  if (value >= least && value <= most) return {};
+bool fits(milliseconds value, milliseconds least, milliseconds most) noexcept {
+  return value >= least && value <= most;
+}
+failure bad_span(std::string_view what, milliseconds value, milliseconds least, milliseconds most) {
   return bad(std::string(what) + " of " + in_ms(value) + " is not between " + in_ms(least) + " and " + in_ms(most));
 }
 
@@ -40,13 +42,14 @@ result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   one.terms.max_hold = asked.max_hold;
   one.terms.patience = patience_;
   one.terms.push = has.push;
-  if (auto ok = check_span("a lease", one.terms.lease, has.lease_min, has.lease_max); !ok) return ok;
-  if (auto ok = check_span("a lock_delay", asked.lock_delay, milliseconds{0}, has.lease_max - one.terms.lease); !ok)
-    return ok;
-  if (asked.max_hold)
-    if (auto ok = check_span("a max_hold", *asked.max_hold, milliseconds{1}, longest_wait); !ok) return ok;
-  if (asked.wait)
-    if (auto ok = check_span("a wait", *asked.wait, milliseconds{0}, longest_wait); !ok) return ok;
+  if (!fits(one.terms.lease, has.lease_min, has.lease_max))
+    return bad_span("a lease", one.terms.lease, has.lease_min, has.lease_max);
+  if (const auto most = has.lease_max - one.terms.lease; !fits(asked.lock_delay, milliseconds{0}, most))
+    return bad_span("a lock_delay", asked.lock_delay, milliseconds{0}, most);
+  if (asked.max_hold && !fits(*asked.max_hold, milliseconds{1}, longest_wait))
+    return bad_span("a max_hold", *asked.max_hold, milliseconds{1}, longest_wait);
+  if (asked.wait && !fits(*asked.wait, milliseconds{0}, longest_wait))
+    return bad_span("a wait", *asked.wait, milliseconds{0}, longest_wait);
 
   one.mode = asked.mode;
   one.owner = asked.owner;
@@ -95,19 +98,17 @@ result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, 
 }
 
 result<void> engine::begin_async(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
-                                 const std::shared_ptr<request>& one) {
+                                 std::shared_ptr<request> kept) {
   if (forked()) return closed_failure();
-  if (auto ok = fill(*one, wanted); !ok) return ok;
-  one->client = std::move(client);
-  one->self = one;
-  aftermath out(one->started);
+  auto& one = *kept;
+  if (auto ok = fill(one, wanted); !ok) return ok;
+  one.client = std::move(client);
+  aftermath out(one.started);
   {
     const std::lock_guard lock(mutex_);
-    if (closing_) {
-      one->self.reset();
-      return closed_failure();
-    }
-    join(*one, wanted.name, out);
+    if (closing_) return closed_failure();
+    one.self = std::move(kept);
+    join(one, wanted.name, out);
   }
   run(out);
   return {};
@@ -163,9 +164,8 @@ bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
     return false;
   }
   // While an answer is under way, this thread can be woken by nothing else, for some milliseconds.
-  auto got = mine.ticket() == seen ? store->await_news() : backend::arrival::something;
-  if (got == backend::arrival::nothing && mine.park_beside(news, seen, moment))
-    got = store->read_news() ? backend::arrival::something : backend::arrival::the_end;
+  auto got = mine.ticket() == seen ? read_together(true) : backend::arrival::something;
+  if (got == backend::arrival::nothing && mine.park_beside(news, seen, moment)) got = read_together(false);
   const bool more = got == backend::arrival::something;
   store->return_news(more ? backend::loan_end::back_soon : backend::loan_end::others_wait);
   return more;

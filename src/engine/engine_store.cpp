@@ -16,6 +16,9 @@ namespace {
 constexpr std::size_t batch = 128;
 constexpr std::size_t batches_under_way = 2;
 constexpr milliseconds batch_overdue{1'000};  // after that it no longer keeps others from being sent
+constexpr std::size_t at_one_time = 64;       // so many answers that came together have come at the same time
+
+thread_local const engine* gathers_for = nullptr;  // this thread reads its store, and does the rest afterwards
 }  // namespace
 
 /// Goes with a question; unpins its claim also if the store drops the question unanswered.
@@ -50,12 +53,31 @@ struct engine::look_ticket {
 
 template <class F>
 void engine::on_answer(F&& change) noexcept {
+  if (gathers_for == this) {
+    if (answers_gathered_++ % at_one_time == 0) gathered_.now = time_.now();
+    const std::lock_guard lock(mutex_);
+    return change(gathered_);
+  }
   aftermath out(time_.now());
   {
     const std::lock_guard lock(mutex_);
     change(out);
   }
   run(out);
+}
+
+// Many answers often come in one piece. What they entail is done behind the last one, all at once.
+backend::arrival engine::read_together(bool wait) noexcept {
+  gathers_for = this;
+  const auto got = wait                  ? store_->await_news()
+                   : store_->read_news() ? backend::arrival::something
+                                         : backend::arrival::the_end;
+  gathers_for = nullptr;
+  if (std::exchange(answers_gathered_, 0) > 0) {
+    run(gathered_);
+    gathered_.clear();
+  }
+  return got;
 }
 
 void engine::unpin(claim_record& one) noexcept {
@@ -80,7 +102,10 @@ void engine::on_push(F&& change) noexcept {
 void engine::wake(aftermath& out) {
   if (out.sleepers.empty() && out.announced.empty()) return;
   out.sleepers.each([](parker* one) { one->unpark(); });
-  out.announced.each([](const std::shared_ptr<request>& one) { one->announce(); });
+  out.announced.each([](std::shared_ptr<request>& one) {
+    auto& its = *one;
+    its.announce(std::move(one));
+  });
   out.sleepers.clear();
   out.announced.clear();
 }

@@ -12,7 +12,7 @@ std::optional<failure> operation_base::wait() const {
   if (place_->is_current())
     return failure(errc::deadlock,
                    "a blocking call on one of interlock's own threads would wait for itself; use then() or co_await");
-  for (auto seen = state_.load(std::memory_order_acquire); (seen & is_ready) == 0;
+  for (auto seen = state_.fetch_or(is_awaited) | is_awaited; (seen & is_ready) == 0;
        seen = state_.load(std::memory_order_acquire))
     state_.wait(seen, std::memory_order_acquire);
   return {};
@@ -39,10 +39,12 @@ void operation_base::abandon() noexcept {
   if ((before & is_ready) == 0) cancel();
 }
 
-void operation_base::publish() noexcept {
+void operation_base::publish(std::shared_ptr<operation_base> self) noexcept {
   const auto before = state_.fetch_or(is_ready);
-  state_.notify_all();
-  if ((before & has_next) != 0) place_->post([self = shared_from_this()] { self->resume(); });
+  if ((before & is_awaited) != 0) state_.notify_all();
+  if ((before & has_next) == 0) return;
+  auto& place = *place_;  // which `self` keeps alive
+  place.post([self = std::move(self)] { self->resume(); });
 }
 
 // The caller may have gone between publish() and now: a coroutine frame destroyed meanwhile must not be resumed.

@@ -115,8 +115,8 @@ struct request : alarm {
   std::optional<result<hold_ptr>> outcome{};  ///< written before `done`
   std::atomic<bool> done{false};
 
-  /// Async: announces the outcome. Called without the engine's mutex.
-  virtual void announce() noexcept {}
+  /// Async: announces the outcome. Called without the engine's mutex; `kept` is `self`, if the engine had it.
+  virtual void announce(std::shared_ptr<request> kept) noexcept { static_cast<void>(kept); }
 };
 
 /// What must happen after the engine's mutex is unlocked: questions to the store, wake-ups, announcements. Small enough
@@ -132,7 +132,7 @@ struct aftermath {
   template <class T, std::size_t N>
   class short_list {
    public:
-    short_list() noexcept = default;
+    short_list() noexcept {}  // not "= default": then {} would zero the room each time
     short_list(short_list&& other) noexcept : more_(std::move(other.more_)) {
       for (; count_ < other.count_; ++count_) std::construct_at(few() + count_, std::move(other.few()[count_]));
     }
@@ -168,6 +168,13 @@ struct aftermath {
   short_list<parker*, 4> sleepers{};
   short_list<std::shared_ptr<request>, 2> announced{};
   explicit aftermath(instant t, inline_work w = inline_work::never) noexcept : now(t), here(w) {}
+  /// All of it has happened; its memory is kept.
+  void clear() noexcept {
+    questions.clear();
+    looks.clear();
+    sleepers.clear();
+    announced.clear();
+  }
 };
 
 inline void request_list::push_back(request& one) noexcept {

@@ -21,7 +21,7 @@ class callback_place {
 };
 
 /// One asynchronous operation: becomes ready once; one thread may wait, or one continuation may be kept, not both.
-class operation_base : public std::enable_shared_from_this<operation_base> {
+class operation_base {
  public:
   explicit operation_base(std::shared_ptr<callback_place> place) noexcept : place_(std::move(place)) {}
   operation_base(const operation_base&) = delete;
@@ -39,18 +39,19 @@ class operation_base : public std::enable_shared_from_this<operation_base> {
   void abandon() noexcept;
 
  protected:
-  /// The outcome is in place: wakes the waiter or posts the continuation. Called once.
-  void publish() noexcept;
+  /// The outcome is in place: wakes the waiter or posts the continuation. Called once. `self` keeps it alive until that
+  /// has run; nothing will do if nobody has got it yet.
+  void publish(std::shared_ptr<operation_base> self) noexcept;
   virtual void cancel() noexcept = 0;
 
  private:
-  enum : std::uint32_t { is_ready = 1, has_next = 2, next_taken = 4 };
+  enum : std::uint32_t { is_ready = 1, has_next = 2, next_taken = 4, is_awaited = 8 };
   [[nodiscard]] bool keep(unique_function<void()>& next);
   void resume() noexcept;
 
   std::shared_ptr<callback_place> place_;
   unique_function<void()> next_;  // whoever first says has_next writes it; whoever first says next_taken has it then
-  std::atomic<std::uint32_t> state_{0};
+  mutable std::atomic<std::uint32_t> state_{0};
 };
 
 template <class T>
@@ -64,9 +65,9 @@ class operation : public operation_base {
   }
 
  protected:
-  void finish(result<T> outcome) noexcept {
+  void finish(result<T> outcome, std::shared_ptr<operation_base> self) noexcept {
     outcome_.emplace(std::move(outcome));
-    publish();
+    publish(std::move(self));
   }
 
  private:
