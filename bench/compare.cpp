@@ -40,15 +40,26 @@ std::string comparison::sides() const {
   return other + " " + show_time(median(floors)) + ", interlock " + show_time(median(candidates));
 }
 
-figure comparison::against(double bar, figure like) const {
-  like.unit = "x";
-  like.value = median(ratios);
-  like.low = *std::min_element(ratios.begin(), ratios.end());
-  like.high = *std::max_element(ratios.begin(), ratios.end());
-  if (bar > 0) like.bar = bar;
+figure comparison::filled(figure like, const std::vector<double>& rounds) const {
+  like.value = median(rounds);
+  like.low = *std::min_element(rounds.begin(), rounds.end());
+  like.high = *std::max_element(rounds.begin(), rounds.end());
   like.note = sides() + (like.note.empty() ? "" : "; " + like.note);
   if (noisy) like.note += "; " + other + " kept moving by more than 15 %: not to be relied on";
   return like;
+}
+
+figure comparison::against(double bar, figure like) const {
+  like.unit = "x";
+  if (bar > 0) like.bar = bar;
+  return filled(std::move(like), ratios);
+}
+
+figure comparison::of_candidate(figure like) const {
+  like.unit = " us";
+  auto rounds = candidates;
+  for (auto& one : rounds) one *= 1e6;
+  return filled(std::move(like), rounds);
 }
 
 }  // namespace bench

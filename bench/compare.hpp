@@ -22,8 +22,13 @@ struct comparison {
 
   /// The median round, with the spread, in `like`'s words.
   [[nodiscard]] figure against(double bar, figure like) const;
+  /// The candidate's own median in microseconds, with the spread: for bars that are no ratios.
+  [[nodiscard]] figure of_candidate(figure like) const;
   /// "floor 3.1 us, interlock 4.0 us".
   [[nodiscard]] std::string sides() const;
+
+ private:
+  [[nodiscard]] figure filled(figure like, const std::vector<double>& rounds) const;
 };
 
 /// floor, candidate, floor, candidate, ..., floor. A round whose two floors differ by more than 15 % is done again, at
