@@ -69,7 +69,10 @@ process::process(const strings& argv, const launch& how) {
     ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
     ::dup2(out.write, 1);
     ::dup2(err.write, 2);
-    if (how.status_fd >= 0) ::dup2(how.status_fd, 9);
+    if (how.status_fd == 9)
+      ::fcntl(9, F_SETFD, 0);  // dup2 onto itself would leave it to be closed by exec
+    else if (how.status_fd >= 0)
+      ::dup2(how.status_fd, 9);
     ::execvpe(args[0], args.data(), env.data());
     ::_exit(99);
   }
