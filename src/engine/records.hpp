@@ -132,7 +132,7 @@ struct aftermath {
   template <class T, std::size_t N>
   class short_list {
    public:
-    short_list() noexcept {}  // not "= default": then {} would zero the room each time
+    short_list() noexcept {}  // NOLINT(modernize-use-equals-default): then {} would zero the room
     short_list(short_list&& other) noexcept : more_(std::move(other.more_)) {
       for (; count_ < other.count_; ++count_) std::construct_at(few() + count_, std::move(other.few()[count_]));
     }

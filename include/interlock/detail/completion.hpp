@@ -17,7 +17,7 @@ class unique_function;
 template <class R, class... Args, std::size_t Pointers>
 class unique_function<R(Args...), Pointers> {
  public:
-  unique_function() noexcept {}  // not "= default": then {} would zero the room
+  unique_function() noexcept {}  // NOLINT(modernize-use-equals-default): then {} would zero the room
 
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, unique_function> && std::is_invocable_r_v<R, F&, Args...>)
