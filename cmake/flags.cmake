@@ -36,6 +36,7 @@ function(interlock_flags target)
     -Wno-missing-field-initializers # a designated initializer names what it sets, and only that
     -ffunction-sections -fdata-sections
     $<$<BOOL:${INTERLOCK_WERROR}>:-Werror>
+    # The last one: nobody replaces single functions of ours, so those of one file may be inlined, as with clang.
     $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -fno-semantic-interposition>)
   if(NOT INTERLOCK_SANITIZE)
     target_compile_options(${target} PRIVATE
