@@ -224,6 +224,7 @@ void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
     one.queued = false;
   }
   if (one.on != nullptr && one.on->sole == &one) one.on->sole = nullptr;
+  if (one.on != nullptr && one.on->leaver == &one) one.on->leaver = nullptr;
   if (!outcome && one.for_what == request::wish::acquire)
     emit(event_kind::gave_up, at, {}, std::chrono::floor<milliseconds>(out.now - one.started), loss_reason::none,
          &outcome.error());
@@ -300,7 +301,6 @@ void engine::timed_out(request& one, aftermath& out) {
   auto& at = *one.at;
   switch (one.for_what) {
     case request::wish::leave:
-      if (one.on != nullptr) one.on->leaver = nullptr;
       return finish(one,
                     about(at, failure(errc::indeterminate, "no answer from the store yet; interlock goes on trying"),
                           "releasing"),

@@ -76,6 +76,23 @@ TEST_P(endings, cancelling_at_any_moment_leaves_nothing) {
   EXPECT_TRUE(becomes_free("orders/42"));
 }
 
+TEST_P(endings, a_release_that_nobody_waits_for_happens_and_its_answer_is_for_nobody_else) {
+  auto first = store->join(), second = store->join();
+  auto held = first.locks.acquire("orders/42");
+  auto other = second.locks.acquire("orders/43");
+  first.link->cut();
+  second.link->cut();
+  { const auto forgotten = held.async_release(); }
+  auto awaited = other.async_release();  // in the memory of the one before, as it happens
+  first.link->heal();
+  EXPECT_TRUE(becomes_free("orders/42"));
+  const bool before_it_was_sent = awaited.ready();
+  second.link->heal();
+  const auto said = awaited.get_result();
+  EXPECT_FALSE(before_it_was_sent && said);
+  EXPECT_TRUE(becomes_free("orders/43"));
+}
+
 TEST_P(endings, one_callers_cancel_does_not_drop_the_others_of_its_process) {
   auto held = store->connect().acquire("orders/42");
   const auto locks = store->connect();
