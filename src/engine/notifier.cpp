@@ -4,6 +4,7 @@
 #include "core/brief_mutex.hpp"
 #include "engine/thread.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -11,9 +12,12 @@
 
 namespace interlock::inline v1::runtime {
 namespace {
+using job = unique_function<void()>;
+
 thread_local const void* own_thread_of = nullptr;
+thread_local const void* callback_thread_of = nullptr;
 thread_local const void* working_for = nullptr;
-}
+}  // namespace
 
 // Shared with the thread, which may outlive the notifier when the last handle goes away inside a callback.
 struct notifier::state {
@@ -21,34 +25,45 @@ struct notifier::state {
   pastime between;
   mutable core::brief_mutex mutex;
   std::condition_variable_any changed;  // nothing is left to do
-  std::vector<unique_function<void()>> jobs;
+  std::vector<job> jobs;
+  std::atomic<bool> waiting{false};  // there are jobs; written under the mutex
+  std::vector<job> own;              // posted by the thread itself, before any of `jobs`; nobody else looks there
   std::thread thread;
-  std::thread::id id;         // of the thread itself, once it runs
-  parker* sleeper = nullptr;  // its own
+  parker* sleeper = nullptr;  // the thread's, once it runs
   bool started = false;
   bool running = false;  // jobs
+  bool resting = false;  // nothing was left to do, and it sleeps
   bool stopping = false;
 
   void run() {
-    own_thread_of = this;
+    own_thread_of = callback_thread_of = this;
     auto& mine = parker::of_this_thread();
-    std::vector<unique_function<void()>> taken;  // swapped in and out, so that a busy thread allocates nothing
+    std::vector<job> taken;  // swapped in and out, so that a busy thread allocates nothing
     bool worked = false;
     std::unique_lock lock(mutex);
-    id = std::this_thread::get_id();
     sleeper = &mine;
     for (;;) {
       const auto ticket = mine.ticket();
-      if (jobs.empty()) {
-        if (stopping) return;
+      if (jobs.empty() && own.empty()) {
+        resting = stopping || !worked;
+        if (resting) changed.notify_all();
+        if (stopping) break;
         lock.unlock();
-        worked = worked && between && between(mine, ticket);
-        if (!worked) mine.park(ticket);
+        if (worked)
+          worked = between && between(mine, ticket);
+        else
+          mine.park(ticket);
         lock.lock();
         continue;
       }
-      taken.swap(jobs);
+      if (own.empty()) {
+        taken.swap(jobs);
+        waiting.store(false, std::memory_order_relaxed);
+      } else {
+        taken.swap(own);
+      }
       running = true;
+      resting = false;
       lock.unlock();
       working_for = this;
       for (auto& job : taken) {
@@ -60,8 +75,8 @@ struct notifier::state {
       worked = true;
       lock.lock();
       running = false;
-      if (jobs.empty()) changed.notify_all();
     }
+    own_thread_of = callback_thread_of = nullptr;  // the state may end before the thread does
   }
 };
 
@@ -74,20 +89,23 @@ notifier::~notifier() { stop(); }
 
 void notifier::post(unique_function<void()> work) noexcept {
   if (state_->user) {
-    auto kept = std::make_shared<unique_function<void()>>(std::move(work));
+    auto kept = std::make_shared<job>(std::move(work));
     state_->user([kept] { (*kept)(); });
     return;
   }
+  // Its thread needs no mutex for itself, unless somebody else was first: callbacks come in the order they were posted.
+  const bool inside = callback_thread_of == state_.get();
+  if (inside && !state_->waiting.load(std::memory_order_relaxed)) return state_->own.push_back(std::move(work));
   parker* wake = nullptr;
   {
     const std::lock_guard lock(state_->mutex);
     state_->jobs.push_back(std::move(work));
+    state_->waiting.store(true, std::memory_order_relaxed);
     if (!state_->started && !state_->stopping) {
       state_->started = true;
       state_->thread = start_thread("interlock-calls", [state = state_] { state->run(); });
     }
-    if (state_->jobs.size() == 1 && !state_->running && state_->id != std::this_thread::get_id())
-      wake = state_->sleeper;
+    if (state_->jobs.size() == 1 && !state_->running && !inside) wake = state_->sleeper;
   }
   if (wake != nullptr) wake->unpark();  // not before: whom it wakes wants the mutex
 }
@@ -100,7 +118,7 @@ void notifier::adopt_current_thread() const noexcept { own_thread_of = state_.ge
 
 void notifier::drain() {
   std::unique_lock lock(state_->mutex);
-  if (state_->started) state_->changed.wait(lock, [&] { return state_->jobs.empty() && !state_->running; });
+  if (state_->started) state_->changed.wait(lock, [&] { return state_->jobs.empty() && state_->resting; });
 }
 
 void notifier::stop() noexcept {
