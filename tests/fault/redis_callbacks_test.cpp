@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <optional>
 #include <string>
@@ -50,6 +51,28 @@ TEST_P(redis_callbacks, what_a_callback_asked_for_is_sent_while_it_goes_on_worki
   seen.set_value();
   EXPECT_TRUE(worked.get_future().get());
   EXPECT_TRUE(second->get().valid());
+}
+
+// After a while of callbacks that ask for more, their thread is trusted to come back and send what they left.
+TEST_P(redis_callbacks, what_the_last_of_many_callbacks_asked_for_is_sent_while_it_goes_on_working) {
+  const auto busy_until = std::chrono::steady_clock::now() + 100ms;
+  std::promise<void> seen, over;
+  std::optional<pending<guard>> last;
+  int round = 0;
+  std::function<void()> again = [&] {
+    locks.async_acquire("busy/" + std::to_string(++round)).then([&](const result<guard>& got) {
+      EXPECT_TRUE(got.has_value());
+      if (std::chrono::steady_clock::now() < busy_until) return again();
+      last.emplace(locks.async_acquire("last"));
+      seen.get_future().wait_for(30s);
+      over.set_value();
+    });
+  };
+  again();
+  EXPECT_TRUE(eventually([&] { return is_held("last"); }, 20s));
+  seen.set_value();
+  over.get_future().get();
+  EXPECT_TRUE(last->get().valid());
 }
 
 TEST_P(redis_callbacks, a_release_in_a_callback_is_sent_while_it_goes_on_working) {

@@ -16,8 +16,8 @@ namespace interlock::inline v1::redis_store {
 namespace {
 
 constexpr std::size_t few = 4;                           // under way: one more may be written at once
-constexpr std::size_t good_deal = std::size_t{5} << 10;  // bytes: worth a packet of its own
-constexpr milliseconds unsent_most{2};                   // what a caller was to send is sent by the loop
+constexpr std::size_t good_deal = std::size_t{4} << 10;  // bytes: worth a packet of its own
+constexpr milliseconds unsent_most{2};                   // what a caller was to send is then sent by the loop
 constexpr std::size_t read_size = std::size_t{64} << 10;
 constexpr milliseconds attendance{5};  // a socket that callers read themselves is looked after this often
 
@@ -56,7 +56,7 @@ bool connection::accept(const order& what, inline_work here, reply_handler& done
     const std::lock_guard lock(mutex_);
     if (!is_up()) return false;
     // What is left to be sent together is counted from the first of it, so that the clock is not read for each.
-    const auto now = in_time_ && out_.unsent_size() > 0 ? out_.back().sent : time_.now();
+    const auto now = left_ ? out_.back().sent : time_.now();
     if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
     const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
     const bool at_once = here == inline_work::if_brief && out_.size() < few && !corked_ && !flush_posted_;
@@ -108,9 +108,12 @@ void connection::post_flush() {
 // [mutex_] The caller sends it together with what it will ask next. A good deal of it may go already, so that the
 // server has something to do meanwhile. true: send_in_time() has to be called.
 bool connection::leave_unsent() {
-  if (out_.unsent_size() < good_deal) return !std::exchange(in_time_, true);
-  flush_locked();
-  return false;
+  if (out_.unsent_size() >= good_deal) {
+    flush_locked();
+    return false;
+  }
+  left_ = true;
+  return !attending_ && !std::exchange(in_time_, true);
 }
 
 // Whoever left something to be sent may be kept by other work: user code, which may take as long as it likes.
@@ -145,6 +148,7 @@ void connection::flush() noexcept {
 // What cannot be sent now is sent when the socket has room. A broken socket is left to whoever reads: it has the end of
 // the story there.
 void connection::flush_locked() noexcept {
+  left_ = false;
   out_.close();
   while (!out_.unsent().empty() && stream_) {
     const auto rest = out_.unsent();
@@ -248,7 +252,7 @@ outbox::pointer connection::asked(std::string_view& bytes) {
   const std::lock_guard lock(mutex_);
   corked_ = true;
   out_.recycle(answered_);
-  if (out_.empty()) return {};
+  if (out_.empty() || !out_.was_sent(out_.front())) return {};  // not an answer, then
   bytes = out_.bytes_of(out_.front());
   if (out_.front().bundle == 1) return out_.pop();
   out_.pop_bundle(bundle_);
@@ -349,7 +353,9 @@ void connection::attend() noexcept {
     {
       const std::lock_guard lock(self->mutex_);
       if (self->state_.load() == state::dead) return;
-      if (!std::exchange(self->busy_, false) && !self->borrowed_) {
+      const bool over = !std::exchange(self->busy_, false) && !self->borrowed_;
+      if (self->left_ && (over || self->time_.now() - self->out_.back().sent >= unsent_most)) self->flush_and_listen();
+      if (over) {
         self->attending_ = false;
         return self->watch_in(self->watched_ | EPOLLIN);
       }

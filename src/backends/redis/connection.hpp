@@ -207,6 +207,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool in_gate_ = false;  // the socket is in it
   bool corked_ = false;   // replies are being handled: what they make us send goes out together afterwards
   bool flush_posted_ = false;
+  bool left_ = false;                     // a caller is to send the rest together with what it asks next
   bool in_time_ = false;                  // a look after what callers left unsent is due
   instant deadline_at_ = instant::max();  // when the timer in force fires
   std::atomic<bool> listening_ = false;   // has subscribed to something; read without the lock
