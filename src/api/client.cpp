@@ -30,10 +30,10 @@ pending<T> begin(const std::shared_ptr<detail::client_handle>& handle, const wan
   auto op = api::make_operation<T>(handle);
   if (stop.stop_requested())
     op->refuse(failure(errc::cancelled, "cancelled before it was asked for"));
-  else if (auto begun = engine.begin_async(handle, wanted, op); !begun)
+  else if (auto begun = engine.begin_async(wanted, op); !begun)
     op->refuse(begun.error());
   else
-    op->listen(stop);
+    op->listen(stop, handle);
   return pending<T>(std::move(op));
 }
 

@@ -115,9 +115,8 @@ namespace {
 class multi_operation final : public detail::operation<multi_guard>,
                               public std::enable_shared_from_this<multi_operation> {
  public:
-  multi_operation(client locks, std::span<const wanted> names, const acquire_options& options,
-                  const std::shared_ptr<runtime::notifier>& place, std::stop_token stop)
-      : operation(place),
+  multi_operation(client locks, std::span<const wanted> names, const acquire_options& options, std::stop_token stop)
+      : operation(*detail::client_handle::of(locks)->engine().calls()),
         locks_(std::move(locks)),
         plan_(names, options, detail::client_handle::of(locks_)->engine()),
         stop_(std::move(stop)) {}
@@ -170,7 +169,7 @@ multi_guard client::acquire_all(std::initializer_list<wanted> names, acquire_opt
 pending<multi_guard> client::async_acquire_all(std::span<const wanted> names, acquire_options options,
                                                std::stop_token stop) const {
   if (names.empty()) throw lock_error(failure(errc::invalid_argument, "no lock names given"));
-  auto op = std::make_shared<multi_operation>(*this, names, options, handle_->engine().calls(), std::move(stop));
+  auto op = std::make_shared<multi_operation>(*this, names, options, std::move(stop));
   op->go_on();
   return pending<multi_guard>(op);
 }

@@ -18,9 +18,11 @@ inline guard guard_of(runtime::hold_ptr held) { return detail::hold::make_guard(
 template <class T>
 class engine_operation final : public runtime::request, public detail::operation<T> {
  public:
-  /// The client is kept alive, and with it the place where callbacks run.
-  explicit engine_operation(const std::shared_ptr<detail::client_handle>& from)
-      : detail::operation<T>({from, from->engine().calls().get()}), engine_(from->engine()) {}
+  /// It keeps the client alive until the outcome is there; a guard in that does so from then on.
+  explicit engine_operation(std::shared_ptr<detail::client_handle> from)
+      : detail::operation<T>(*from->engine().calls()), engine_(from->engine()) {
+    client = std::move(from);
+  }
 
   void announce(std::shared_ptr<runtime::request> kept) noexcept override {
     auto got = std::move(*outcome);
@@ -32,8 +34,8 @@ class engine_operation final : public runtime::request, public detail::operation
     announce({});
   }
   /// After it was begun. Only the destructor ends it: the callback may be running right now.
-  void listen(const std::stop_token& stop) {
-    if (stop.stop_possible() && !this->ready()) listening_.emplace(stop, on_stop{this});
+  void listen(const std::stop_token& stop, const std::shared_ptr<detail::client_handle>& from) {
+    if (stop.stop_possible() && !this->ready()) listening_.emplace(stop, on_stop{this, from});
   }
   void cancel() noexcept override { engine_.cancel(*this, failure(errc::cancelled, "cancelled by the caller")); }
 
@@ -51,7 +53,11 @@ class engine_operation final : public runtime::request, public detail::operation
 
   struct on_stop {
     engine_operation* self;
-    void operator()() const noexcept { self->cancel(); }
+    std::shared_ptr<detail::client_handle> client;  // may be asked to stop after the outcome was taken
+    void operator()() const noexcept {
+      const auto kept = client;  // the operation may end in here
+      self->cancel();
+    }
   };
   runtime::engine& engine_;
   std::optional<std::stop_callback<on_stop>> listening_;

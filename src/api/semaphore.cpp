@@ -39,10 +39,10 @@ std::optional<guard> semaphore::try_acquire(acquire_options options, std::stop_t
 pending<guard> semaphore::async_acquire(acquire_options options, std::stop_token stop) const {
   const auto& handle = detail::client_handle::of(locks_);
   auto op = api::make_operation<guard>(handle);
-  if (auto begun = handle->engine().begin_async(handle, {name_, options, entry::queue, limit_}, op); !begun)
+  if (auto begun = handle->engine().begin_async({name_, options, entry::queue, limit_}, op); !begun)
     op->refuse(begun.error());
   else
-    op->listen(stop);
+    op->listen(stop, handle);
   return pending<guard>(std::move(op));
 }
 

@@ -65,9 +65,9 @@ class engine final : public backend_events {
   // Asking. The client handle goes into the holds, which keep it alive.
   result<hold_ptr> acquire(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
                            const std::stop_token& stop);
-  /// Fills the request and starts it; it is announced when done. A failure: it was refused and is not started.
-  result<void> begin_async(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
-                           std::shared_ptr<request> kept);
+  /// Fills the request, which has its client, and starts it; it is announced when done. A failure: it was refused and
+  /// is not started.
+  result<void> begin_async(const wanted_claim& wanted, std::shared_ptr<request> kept);
   void cancel(request& one, const failure& why) noexcept;
 
   // Holding.

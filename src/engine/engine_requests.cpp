@@ -97,12 +97,10 @@ result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, 
   return std::move(*one.outcome);
 }
 
-result<void> engine::begin_async(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
-                                 std::shared_ptr<request> kept) {
+result<void> engine::begin_async(const wanted_claim& wanted, std::shared_ptr<request> kept) {
   if (forked()) return closed_failure();
   auto& one = *kept;
   if (auto ok = fill(one, wanted); !ok) return ok;
-  one.client = std::move(client);
   aftermath out(one.started);
   {
     const std::lock_guard lock(mutex_);
@@ -201,7 +199,7 @@ void engine::join_queue(request& one, aftermath& out) {
   auto& at = *one.at;
   if (auto* now_held = at.current;
       one.owner && now_held != nullptr && now_held->owner == one.owner && now_held->valid())
-    if (auto same = now_held->weak_from_this().lock()) {
+    if (auto same = now_held->itself.lock()) {
       ++same->depth;
       return finish(one, std::move(same), out);
     }
@@ -249,7 +247,10 @@ void engine::grant(request& one, claim_record& claim, aftermath& out) {
   held->mode.store(claim.mode, std::memory_order_relaxed);
   held->token.store(claim.token, std::memory_order_relaxed);
   held->until.store(claim.machine.until().time_since_epoch().count(), std::memory_order_relaxed);
-  held->owner = one.owner;
+  if (one.owner) {
+    held->owner = one.owner;
+    held->itself = held;
+  }
   held->since = out.now;
   held->claim = &claim;
   claim.held = held.get();

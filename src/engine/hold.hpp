@@ -23,7 +23,7 @@ namespace interlock::inline v1::detail {
 class client_handle;
 
 /// The guard's side of a held claim. Several guards may share one: re-entry.
-class hold final : public std::enable_shared_from_this<hold> {
+class hold final {
  public:
   hold(std::shared_ptr<client_handle> client, runtime::slot& at) noexcept;
   hold(const hold&) = delete;
@@ -57,6 +57,7 @@ class hold final : public std::enable_shared_from_this<hold> {
 
   // Guarded by the engine's mutex.
   std::optional<owner_id> owner{};
+  std::weak_ptr<hold> itself{};  // if it has an owner, who may enter it again
   std::uint32_t depth = 1;
   instant since{};
   runtime::claim_record* claim = nullptr;

@@ -21,16 +21,7 @@ class unique_function<R(Args...), Pointers> {
 
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, unique_function> && std::is_invocable_r_v<R, F&, Args...>)
-  unique_function(F&& f) {
-    using stored = std::remove_cvref_t<F>;
-    if constexpr (fits<stored>) {
-      ::new (static_cast<void*>(room_)) stored(std::forward<F>(f));
-      table_ = &in_place<stored>;
-    } else {
-      ::new (static_cast<void*>(room_)) std::unique_ptr<stored>(std::make_unique<stored>(std::forward<F>(f)));
-      table_ = &on_heap<stored>;
-    }
-  }
+  unique_function(F&& f) { put(std::forward<F>(f)); }
   unique_function(unique_function&& other) noexcept { take(other); }
   unique_function& operator=(unique_function&& other) noexcept {
     if (this != &other) {
@@ -40,6 +31,13 @@ class unique_function<R(Args...), Pointers> {
     return *this;
   }
   ~unique_function() { reset(); }
+
+  /// The same as assigning it, without a move.
+  template <class F>
+  void emplace(F&& f) {
+    reset();
+    put(std::forward<F>(f));
+  }
 
   explicit operator bool() const noexcept { return table_ != nullptr; }
   R operator()(Args... args) { return table_->call(room_, std::forward<Args>(args)...); }
@@ -77,6 +75,17 @@ class unique_function<R(Args...), Pointers> {
                                         static_cast<pointer*>(at)->~pointer();
                                       }};
 
+  template <class F>
+  void put(F&& f) {
+    using stored = std::remove_cvref_t<F>;
+    if constexpr (fits<stored>) {
+      ::new (static_cast<void*>(room_)) stored(std::forward<F>(f));
+      table_ = &in_place<stored>;
+    } else {
+      ::new (static_cast<void*>(room_)) std::unique_ptr<stored>(std::make_unique<stored>(std::forward<F>(f)));
+      table_ = &on_heap<stored>;
+    }
+  }
   void take(unique_function& other) noexcept {
     table_ = std::exchange(other.table_, nullptr);
     if (table_ != nullptr) table_->move(other.room_, room_);

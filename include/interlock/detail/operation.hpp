@@ -23,7 +23,8 @@ class callback_place {
 /// One asynchronous operation: becomes ready once; one thread may wait, or one continuation may be kept, not both.
 class operation_base {
  public:
-  explicit operation_base(std::shared_ptr<callback_place> place) noexcept : place_(std::move(place)) {}
+  /// Whoever derives from it keeps the place alive, until the outcome is taken at least.
+  explicit operation_base(callback_place& place) noexcept : place_(place) {}
   operation_base(const operation_base&) = delete;
   operation_base& operator=(const operation_base&) = delete;
   virtual ~operation_base();
@@ -32,9 +33,19 @@ class operation_base {
   /// Blocks until ready; a failure if this thread must not block.
   [[nodiscard]] std::optional<failure> wait() const;
   /// Keeps `next` and runs it at the callback place when ready. false: ready already, `next` was not kept.
-  bool continue_with(unique_function<void()> next);
-  /// Like continue_with, but goes to the callback place also if ready already.
-  void call_later(unique_function<void()> next);
+  template <class F>
+  bool continue_with(F next) {
+    if (ready()) return false;
+    next_.emplace(std::move(next));
+    return keep(has_next);
+  }
+  /// Like continue_with, but goes to the callback place also if ready already, and will not be abandoned: nobody is
+  /// left who could.
+  template <class F>
+  void call_later(F next) {
+    next_.emplace(std::move(next));
+    if (ready() || !keep(has_next | stays)) place_.post(std::move(next_));
+  }
   /// The caller has gone: undo whatever was or will be done.
   void abandon() noexcept;
 
@@ -45,11 +56,13 @@ class operation_base {
   virtual void cancel() noexcept = 0;
 
  private:
-  enum : std::uint32_t { is_ready = 1, has_next = 2, next_taken = 4, is_awaited = 8 };
-  [[nodiscard]] bool keep(unique_function<void()>& next);
+  enum : std::uint32_t { is_ready = 1, has_next = 2, next_taken = 4, is_awaited = 8, stays = 16 };
+  // next_ is there. false: it was ready before; nobody else will take it.
+  [[nodiscard]] bool keep(std::uint32_t as) noexcept { return (state_.fetch_or(as) & is_ready) == 0; }
   void resume() noexcept;
+  void call() noexcept;
 
-  std::shared_ptr<callback_place> place_;
+  callback_place& place_;
   unique_function<void()> next_;  // whoever first says has_next writes it; whoever first says next_taken has it then
   mutable std::atomic<std::uint32_t> state_{0};
 };
