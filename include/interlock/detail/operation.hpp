@@ -63,7 +63,8 @@ class operation_base {
   void call() noexcept;
 
   callback_place& place_;
-  unique_function<void()> next_;  // whoever first says has_next writes it; whoever first says next_taken has it then
+  // Whoever says has_next has written it; whoever first says next_taken has it then. If it stays, that is publish().
+  unique_function<void()> next_;
   mutable std::atomic<std::uint32_t> state_{0};
 };
 
