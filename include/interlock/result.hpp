@@ -3,9 +3,9 @@
 
 #include <interlock/error.hpp>
 
+#include <memory>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace interlock::inline v1 {
 
@@ -17,23 +17,32 @@ class [[nodiscard]] result {
  public:
   using value_type = T;
 
-  result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  result(failure why) noexcept : state_(std::in_place_index<1>, std::move(why)) {}
+  result(T value) noexcept : value_(std::move(value)), good_(true) {}
+  result(failure why) noexcept : why_(std::move(why)), good_(false) {}
+  result(result&& other) noexcept : good_(other.good_) { adopt(std::move(other)); }
+  result(const result& other) requires std::is_copy_constructible_v<T> : good_(other.good_) { adopt(other); }
+  result& operator=(result other) noexcept {
+    destroy();
+    good_ = other.good_;
+    adopt(std::move(other));
+    return *this;
+  }
+  ~result() { destroy(); }
 
-  [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
-  explicit operator bool() const noexcept { return has_value(); }
+  [[nodiscard]] bool has_value() const noexcept { return good_; }
+  explicit operator bool() const noexcept { return good_; }
 
-  T& value() & { return checked(), *std::get_if<0>(&state_); }
-  const T& value() const& { return checked(), *std::get_if<0>(&state_); }
-  T&& value() && { return checked(), std::move(*std::get_if<0>(&state_)); }
+  T& value() & { return checked(), value_; }
+  const T& value() const& { return checked(), value_; }
+  T&& value() && { return checked(), std::move(value_); }
 
-  T& operator*() & noexcept { return *std::get_if<0>(&state_); }
-  const T& operator*() const& noexcept { return *std::get_if<0>(&state_); }
-  T&& operator*() && noexcept { return std::move(*std::get_if<0>(&state_)); }
-  T* operator->() noexcept { return std::get_if<0>(&state_); }
-  const T* operator->() const noexcept { return std::get_if<0>(&state_); }
+  T& operator*() & noexcept { return value_; }
+  const T& operator*() const& noexcept { return value_; }
+  T&& operator*() && noexcept { return std::move(value_); }
+  T* operator->() noexcept { return std::addressof(value_); }
+  const T* operator->() const noexcept { return std::addressof(value_); }
 
-  [[nodiscard]] const failure& error() const noexcept { return *std::get_if<1>(&state_); }
+  [[nodiscard]] const failure& error() const noexcept { return why_; }
 
   template <class U>
   T value_or(U&& other) && {
@@ -41,10 +50,31 @@ class [[nodiscard]] result {
   }
 
  private:
+  static_assert(std::is_nothrow_move_constructible_v<T>);
+
   void checked() const {
-    if (!has_value()) throw lock_error(error());
+    if (!good_) throw lock_error(why_);
   }
-  std::variant<T, failure> state_;
+  template <class Other>
+  void adopt(Other&& other) {
+    if (good_)
+      std::construct_at(std::addressof(value_), std::forward<Other>(other).value_);
+    else
+      std::construct_at(std::addressof(why_), std::forward<Other>(other).why_);
+  }
+  void destroy() noexcept {
+    if (good_)
+      std::destroy_at(std::addressof(value_));
+    else
+      std::destroy_at(std::addressof(why_));
+  }
+
+  // Not a std::variant: results are moved a dozen times per request, and that looks its alternatives up in tables.
+  union {
+    T value_;
+    failure why_;
+  };
+  bool good_;
 };
 
 /// Done, or why not.
