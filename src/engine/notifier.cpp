@@ -12,7 +12,7 @@
 
 namespace interlock::inline v1::runtime {
 namespace {
-using job = unique_function<void()>;
+using job = std::shared_ptr<detail::posted>;
 
 thread_local const void* own_thread_of = nullptr;
 thread_local const void* callback_thread_of = nullptr;
@@ -67,8 +67,8 @@ struct notifier::state {
       lock.unlock();
       working_for = this;
       for (auto& job : taken) {
-        job();
-        job = {};
+        job->run();
+        job.reset();
       }
       taken.clear();
       working_for = nullptr;
@@ -87,12 +87,8 @@ notifier::notifier(executor user, pastime between) : state_(std::make_shared<sta
 
 notifier::~notifier() { stop(); }
 
-void notifier::post(unique_function<void()> work) noexcept {
-  if (state_->user) {
-    auto kept = std::make_shared<job>(std::move(work));
-    state_->user([kept] { (*kept)(); });
-    return;
-  }
+void notifier::post(job work) noexcept {
+  if (state_->user) return state_->user([work = std::move(work)] { work->run(); });
   // Its thread needs no mutex for itself, unless somebody else was first: callbacks come in the order they were posted.
   const bool inside = callback_thread_of == state_.get();
   if (inside && !state_->waiting.load(std::memory_order_relaxed)) return state_->own.push_back(std::move(work));

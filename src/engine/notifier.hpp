@@ -24,7 +24,8 @@ class notifier final : public detail::callback_place {
   notifier(const notifier&) = delete;
   notifier& operator=(const notifier&) = delete;
 
-  void post(unique_function<void()> work) noexcept override;
+  using callback_place::post;
+  void post(std::shared_ptr<detail::posted> work) noexcept override;
   [[nodiscard]] bool is_current() const noexcept override;
   /// This thread is running what was posted, and comes to its pastime afterwards.
   [[nodiscard]] bool is_working() const noexcept;

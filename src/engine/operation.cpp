@@ -27,20 +27,13 @@ void operation_base::abandon() noexcept {
 void operation_base::publish(std::shared_ptr<operation_base> self) noexcept {
   const auto before = state_.fetch_or(is_ready);
   if ((before & is_awaited) != 0) state_.notify_all();
-  if ((before & has_next) == 0) return;
-  auto& place = place_;  // which `self` keeps alive
-  if ((before & stays) != 0)
-    place.post([self = std::move(self)] { self->call(); });
-  else
-    place.post([self = std::move(self)] { self->resume(); });
+  if ((before & has_next) != 0) place_.post(std::move(self));
 }
 
-// The caller may have gone between publish() and now: a coroutine frame destroyed meanwhile must not be resumed.
-void operation_base::resume() noexcept {
-  if ((state_.fetch_or(next_taken) & next_taken) == 0) call();
-}
-
-void operation_base::call() noexcept {
+void operation_base::run() noexcept {
+  // The caller may have gone since publish(): a coroutine frame destroyed meanwhile must not be resumed.
+  const bool here_to_stay = (state_.load(std::memory_order_relaxed) & stays) != 0;
+  if (!here_to_stay && (state_.fetch_or(next_taken) & next_taken) != 0) return;
   next_();
   next_ = {};
 }

@@ -5,30 +5,50 @@
 #include <interlock/result.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace interlock::inline v1::detail {
+
+/// Something to be done where user code runs.
+class posted {
+ public:
+  virtual ~posted() = default;
+  virtual void run() noexcept = 0;
+};
 
 /// Where user code runs: the user's executor, or the client's callback thread.
 class callback_place {
  public:
   virtual ~callback_place() = default;
-  virtual void post(unique_function<void()> work) noexcept = 0;
+  virtual void post(std::shared_ptr<posted> work) noexcept = 0;
+  template <std::invocable F>
+  void post(F call) noexcept {
+    struct once final : posted {
+      explicit once(F&& f) : call(std::move(f)) {}
+      void run() noexcept override { call(); }
+      F call;
+    };
+    post(std::shared_ptr<posted>(std::make_shared<once>(std::move(call))));
+  }
   /// True on threads of the client, where blocking could wait for itself.
   [[nodiscard]] virtual bool is_current() const noexcept = 0;
 };
 
 /// One asynchronous operation: becomes ready once; one thread may wait, or one continuation may be kept, not both.
-class operation_base {
+class operation_base : public posted {
  public:
   /// Whoever derives from it keeps the place alive, until the outcome is taken at least.
   explicit operation_base(callback_place& place) noexcept : place_(place) {}
   operation_base(const operation_base&) = delete;
   operation_base& operator=(const operation_base&) = delete;
-  virtual ~operation_base();
+  ~operation_base() override;
 
+  /// Calls the continuation: it was posted when the outcome was there.
+  void run() noexcept final;
   [[nodiscard]] bool ready() const noexcept { return (state_.load(std::memory_order_acquire) & is_ready) != 0; }
   /// Blocks until ready; a failure if this thread must not block.
   [[nodiscard]] std::optional<failure> wait() const;
@@ -59,8 +79,6 @@ class operation_base {
   enum : std::uint32_t { is_ready = 1, has_next = 2, next_taken = 4, is_awaited = 8, stays = 16 };
   // next_ is there. false: it was ready before; nobody else will take it.
   [[nodiscard]] bool keep(std::uint32_t as) noexcept { return (state_.fetch_or(as) & is_ready) == 0; }
-  void resume() noexcept;
-  void call() noexcept;
 
   callback_place& place_;
   // Whoever says has_next has written it; whoever first says next_taken has it then. If it stays, that is publish().
