@@ -2,6 +2,7 @@
 #include "core/names.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -33,8 +34,17 @@ std::optional<std::size_t> sequence(std::string_view text) noexcept {
   return size;
 }
 
-// Cannot make a name wrong, wherever it stands.
-bool ordinary(char c) noexcept { return c >= 0x20 && c < 0x7f && c != '.'; }
+// Made of bytes that cannot make a name wrong, wherever they stand.
+constexpr auto ordinary = [] {
+  std::array<bool, 256> out{};
+  for (std::size_t c = 0x20; c < 0x7f; ++c) out[c] = c != '.';
+  return out;
+}();
+bool all_ordinary(std::string_view name) noexcept {
+  bool out = true;
+  for (const char c : name) out &= ordinary[static_cast<unsigned char>(c)];
+  return out;
+}
 
 failure bad(std::string_view name, std::string_view rule) {
   return failure(errc::invalid_argument, "lock name " + shown_name(name) + " " + std::string(rule));
@@ -59,7 +69,7 @@ std::string shown_name(std::string_view name) {
 result<void> check_name(std::string_view name, std::size_t longest) {
   if (name.empty()) return failure(errc::invalid_argument, "the lock name is empty");
   if (name.size() > longest) return bad(name, "is longer than " + std::to_string(longest) + " bytes");
-  if (std::all_of(name.begin(), name.end(), ordinary)) return {};
+  if (all_ordinary(name)) return {};
   for (std::size_t i = 0; i < name.size();) {
     const auto byte = static_cast<unsigned char>(name[i]);
     if (byte < 0x20 || byte == 0x7f) return bad(name, "contains a control character");

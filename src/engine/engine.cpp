@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "engine/engine.hpp"
 
+#include "core/names.hpp"
 #include "core/origin.hpp"
 #include "core/registry.hpp"
 #include "engine/thread.hpp"
 
+#include <algorithm>
 #include <utility>
 
 /// Opening, turning and closing the engine; slots, alarms and events.
@@ -149,15 +151,23 @@ void engine::tick() noexcept {
   run(out);
 }
 
-slot& engine::slot_of(std::string_view full, std::string_view shown) {
+// What is left of the longest name when the prefix stands before it, and all the other rules.
+result<void> engine::check_name(std::string_view name) const {
+  const auto longest = traits().name_max;
+  return core::check_name(name, longest - std::min(longest, options_.prefix.size()));
+}
+
+// A name that has no slot yet is checked. `shown`: as the caller said it, if that is not the same.
+result<slot*> engine::slot_of(std::string_view full, std::string_view shown) {
   if (const auto found = slots_.find(full); found != slots_.end()) {
     if (found->second.users == 0) --idle_slots_;
-    return found->second;
+    return &found->second;
   }
+  if (const auto good = check_name(options_.prefix.empty() ? full : shown); !good) return good.error();
   const auto made = slots_.try_emplace(std::string(full)).first;
   made->second.full = &made->first;
   if (!shown.empty()) made->second.shown = std::make_unique<std::string>(shown);
-  return made->second;
+  return &made->second;
 }
 
 // A slot nobody uses is kept for the next time, within reason.
@@ -168,9 +178,8 @@ void engine::leave_slot(slot& at) noexcept {
   std::erase_if(slots_, [](const auto& entry) { return entry.second.users == 0; });
 }
 
-void engine::emit(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss,
-                  const failure* why) {
-  if (!options_.observer) return;
+void engine::tell_observer(event_kind kind, const slot& at, const claim_secret& who, milliseconds took,
+                           loss_reason loss, const failure* why) {
   if (events_waiting_->load(std::memory_order_relaxed) >= most_events) {
     ++dropped_events_;
     return;

@@ -14,6 +14,8 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -126,7 +128,7 @@ class engine final : public backend_events {
 
   // engine_requests.cpp
   result<void> fill(request& one, const wanted_claim& wanted) const;
-  void join(request& one, std::string_view name, aftermath& out);
+  result<void> join(request& one, std::string_view name, aftermath& out, std::shared_ptr<request> kept = {});
   void join_queue(request& one, aftermath& out);
   void finish(request& one, result<hold_ptr> outcome, aftermath& out);
   void grant(request& one, claim_record& claim, aftermath& out);
@@ -161,6 +163,10 @@ class engine final : public backend_events {
   // engine_store.cpp: questions out, answers in
   void run(aftermath& out);
   void wake(aftermath& out);
+  /// For what nobody waits for: a callback leaves it for the end of its turn, see listen(); others do it at once.
+  [[nodiscard]] inline_work without_waiting() const noexcept {
+    return calls_->is_working() ? inline_work::together : inline_work::if_brief;
+  }
   template <class F>
   void on_push(F&& change) noexcept;
   void ask(const aftermath::question& what, instant sent, inline_work here);
@@ -187,13 +193,18 @@ class engine final : public backend_events {
     open_requests_.store(open_requests_.load(std::memory_order_relaxed) + static_cast<std::size_t>(by),
                          std::memory_order_relaxed);
   }
-  slot& slot_of(std::string_view full, std::string_view shown);
+  [[nodiscard]] result<void> check_name(std::string_view name) const;
+  result<slot*> slot_of(std::string_view full, std::string_view shown);
   void leave_slot(slot& at) noexcept;
   void set_alarm(alarm& what, instant due);
   void wake_loop();
   void change_state(detail::hold& held, lock_state to);
-  void emit(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss,
-            const failure* why);
+  void emit(event_kind kind, const slot& at, const claim_secret& who, boot_clock::duration took, loss_reason loss,
+            const failure* why) {
+    if (options_.observer) tell_observer(kind, at, who, std::chrono::floor<milliseconds>(took), loss, why);
+  }
+  void tell_observer(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss,
+                     const failure* why);
   // engine_holds.cpp
   bool begin_leaving(detail::hold& held, request* waiter, aftermath& out, result<void>& done);
   result<void> convert(detail::hold& held, lock_mode mode, std::optional<milliseconds> wait,
@@ -215,7 +226,23 @@ class engine final : public backend_events {
 
   struct text_hash {
     using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+    /// In place, for short texts: std::hash is a call for each.
+    std::size_t operator()(std::string_view text) const noexcept {
+      std::uint64_t out = text.size();
+      for (; text.size() >= 8; text.remove_prefix(8)) {
+        std::uint64_t eight = 0;
+        std::memcpy(&eight, text.data(), 8);
+        out = mixed(out ^ eight);
+      }
+      for (const char c : text) out = (out << 8 | out >> 56) ^ static_cast<unsigned char>(c);
+      return mixed(out);
+    }
+
+   private:
+    static std::uint64_t mixed(std::uint64_t value) noexcept {
+      value *= 0x9e3779b97f4a7c15;
+      return value ^ value >> 32;
+    }
   };
 
   aftermath gathered_{instant{}};  // of answers that come together; the callback thread's alone

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "core/names.hpp"
 #include "engine/engine.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace interlock::inline v1::runtime {
@@ -16,9 +14,7 @@ result<cell_desk::job_pointer> engine::begin_cell(std::string_view name, cell_wi
                                                   std::optional<milliseconds> wait,
                                                   unique_function<void(result<std::uint32_t>)> done) {
   if (!is_open()) return closed_failure();
-  const auto longest = traits().name_max;
-  if (auto named = core::check_name(name, longest - std::min(longest, options_.prefix.size())); !named)
-    return named.error();
+  if (auto named = check_name(name); !named) return named.error();
   what.name = full_name(name);
   if (cells() == nullptr)
     return failure(errc::unsupported, "the " + traits().store + " store" +

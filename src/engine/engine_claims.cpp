@@ -224,7 +224,7 @@ void engine::claim_lost(claim_record& one, loss_reason reason, aftermath& out) {
   if (one.upgrade != nullptr) finish_convert(one, failure(errc::lost, "the lock was lost while upgrading"), out);
   if (auto* held = std::exchange(one.held, nullptr)) {
     held->reason.store(reason, std::memory_order_release);
-    emit(event_kind::lost, at, one.secret, std::chrono::floor<milliseconds>(out.now - held->since), reason, nullptr);
+    emit(event_kind::lost, at, one.secret, out.now - held->since, reason, nullptr);
     change_state(*held, lock_state::lost);
     // Evicted or overheld: the record stays in the store until its lease is over, or until the holder has stopped.
     const bool stands =

@@ -49,8 +49,7 @@ bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<v
     if (at.queue.first != nullptr) {
       hand_over(*claim, out);
       if (claim->machine.at() != phase::leaving) {  // passed on, or about to be: for this caller it is over
-        emit(event_kind::released, at, held.secret, std::chrono::floor<milliseconds>(out.now - held.since),
-             loss_reason::none, nullptr);
+        emit(event_kind::released, at, held.secret, out.now - held.since, loss_reason::none, nullptr);
         unpin(*claim);
         return true;
       }
@@ -121,7 +120,7 @@ void engine::begin_release(hold& held, std::shared_ptr<request> kept) {
 
 void engine::let_go(hold& held) noexcept {
   if (held.forked()) return;
-  aftermath out(time_.now(), inline_work::if_brief);
+  aftermath out(time_.now(), without_waiting());
   result<void> done;
   {
     const std::lock_guard lock(mutex_);
@@ -133,7 +132,7 @@ void engine::let_go(hold& held) noexcept {
 void engine::forget(hold& held) noexcept {
   std::unique_lock lock(mutex_);
   if (held.claim == nullptr && !believed(held)) return leave_slot(*held.at);
-  aftermath out(time_.now(), inline_work::if_brief);  // granted to somebody who has gone
+  aftermath out(time_.now(), without_waiting());  // granted to somebody who has gone
   held.depth = 1;
   result<void> done;
   begin_leaving(held, nullptr, out, done);

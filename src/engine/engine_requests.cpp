@@ -35,8 +35,7 @@ failure lacking(const store_traits& has, std::string_view what) {
 result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   const auto& asked = wanted.options;
   const auto& has = traits();
-  if (auto named = core::check_name(wanted.name, has.name_max - std::min(has.name_max, options_.prefix.size())); !named)
-    return named;
+  if (wanted.name.size() > has.name_max) return check_name(wanted.name);  // the rest of it when the name is looked up
   one.terms.lease = asked.lease.value_or(lease_);
   one.terms.lock_delay = asked.lock_delay;
   one.terms.max_hold = asked.max_hold;
@@ -89,7 +88,7 @@ result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, 
   {
     const std::lock_guard lock(mutex_);
     if (closing_) return closed_failure();
-    join(one, wanted.name, out);
+    if (auto joined = join(one, wanted.name, out); !joined) return joined.error();
     why = awaited_by(one);
   }
   run(out);
@@ -105,8 +104,7 @@ result<void> engine::begin_async(const wanted_claim& wanted, std::shared_ptr<req
   {
     const std::lock_guard lock(mutex_);
     if (closing_) return closed_failure();
-    one.self = std::move(kept);
-    join(one, wanted.name, out);
+    if (auto joined = join(one, wanted.name, out, std::move(kept)); !joined) return joined;
   }
   run(out);
   return {};
@@ -179,8 +177,11 @@ engine::wait_reason engine::awaited_by(const request& one) {
   return {};
 }
 
-void engine::join(request& one, std::string_view name, aftermath& out) {
-  auto& at = options_.prefix.empty() ? slot_of(name, {}) : slot_of(full_name(name), name);
+result<void> engine::join(request& one, std::string_view name, aftermath& out, std::shared_ptr<request> kept) {
+  const auto found = options_.prefix.empty() ? slot_of(name, {}) : slot_of(full_name(name), name);
+  if (!found) return found.error();
+  auto& at = **found;
+  one.self = std::move(kept);
   one.at = &at;
   ++at.users;
   count_open(+1);
@@ -193,6 +194,7 @@ void engine::join(request& one, std::string_view name, aftermath& out) {
     start(mine, one.how, out);
   }
   if (!one.done.load(std::memory_order_relaxed) && one.wait_until != instant::max()) set_alarm(one, one.wait_until);
+  return {};
 }
 
 void engine::join_queue(request& one, aftermath& out) {
@@ -224,8 +226,7 @@ void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
   if (one.on != nullptr && one.on->sole == &one) one.on->sole = nullptr;
   if (one.on != nullptr && one.on->leaver == &one) one.on->leaver = nullptr;
   if (!outcome && one.for_what == request::wish::acquire)
-    emit(event_kind::gave_up, at, {}, std::chrono::floor<milliseconds>(out.now - one.started), loss_reason::none,
-         &outcome.error());
+    emit(event_kind::gave_up, at, {}, out.now - one.started, loss_reason::none, &outcome.error());
   one.outcome.emplace(std::move(outcome));
   leave_slot(at);
   if (one.self) {
@@ -262,8 +263,7 @@ void engine::grant(request& one, claim_record& claim, aftermath& out) {
     ++claim.token;
     --claim.tokens;
   }
-  emit(event_kind::acquired, at, claim.secret, std::chrono::floor<milliseconds>(out.now - one.started),
-       loss_reason::none, nullptr);
+  emit(event_kind::acquired, at, claim.secret, out.now - one.started, loss_reason::none, nullptr);
   finish(one, std::move(held), out);
 }
 

@@ -91,6 +91,20 @@ TEST_P(redis_callbacks, a_release_in_a_callback_is_sent_while_it_goes_on_working
   release->get();
 }
 
+TEST_P(redis_callbacks, a_guard_that_ends_in_a_callback_is_released_while_that_goes_on_working) {
+  std::promise<void> seen, ended, over;
+  locks.async_acquire("first").then([&](result<guard> got) {
+    { const auto held = std::move(got.value()); }
+    ended.set_value();
+    seen.get_future().wait_for(30s);
+    over.set_value();
+  });
+  ended.get_future().get();
+  EXPECT_TRUE(eventually([&] { return others.try_acquire("first", {.wait = 0ms}).has_value(); }, 20s));
+  seen.set_value();
+  over.get_future().get();
+}
+
 TEST_P(redis_callbacks, a_wait_given_up_in_a_callback_leaves_the_queue_though_nobody_waits_for_anything) {
   const auto elsewhere = others.acquire("taken");
   std::optional<pending<guard>> waiting(locks.async_acquire("taken"));

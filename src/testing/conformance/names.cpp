@@ -160,6 +160,20 @@ TEST_P(names, a_clients_prefix_keeps_its_names_apart) {
   EXPECT_TRUE(store->peek("mine/orders"));
 }
 
+TEST_P(names, a_prefix_makes_no_wrong_name_right_and_counts_for_the_length) {
+  const auto mine = store->connect({.prefix = "mine/"});
+  const auto longest = store->traits().name_max - 5;
+  for (const std::string& name : {std::string(), std::string(".."), std::string(longest + 1, 'x')})
+    for (int twice = 0; twice < 2; ++twice) {  // asked for again, it is no better known
+      const auto reply = mine.attempt(name, {.wait = 0ms}), later = mine.async_acquire(name).get_result();
+      ASSERT_FALSE(reply || later) << name.substr(0, 20);
+      EXPECT_EQ(reply.error(), errc::invalid_argument) << reply.error().message();
+      EXPECT_EQ(later.error(), errc::invalid_argument) << later.error().message();
+    }
+  EXPECT_TRUE(store->empty({}));
+  EXPECT_TRUE(mine.try_acquire(std::string(longest, 'x')));
+}
+
 TEST_P(names, a_name_is_copied_before_the_call_returns) {
   const auto first = store->connect(), second = store->connect();
   auto held = first.acquire("orders/42");
