@@ -16,7 +16,7 @@ const script alone_one("return 1"), alone_two("return 2"), all("return {}");
 void put(outbox& to, const packet& what) {
   const outbox::about about{.called = what.called()};
   if (what.part().all != nullptr)
-    to.join(about, what.bytes(), what.part(), [](const result<reply>&) {});
+    to.join(about, what.part(), [](const result<reply>&) {});
   else
     to.push(about, what.bytes(), [](const result<reply>&) {});
 }
@@ -66,6 +66,39 @@ TEST(redis_outbox, what_comes_together_is_one_call_with_the_keys_first) {
   EXPECT_EQ(first->bundle, 2U);
   EXPECT_EQ(first->called, &all);
   EXPECT_TRUE(out.was_sent(*first) && out.was_sent(out.front()));
+}
+
+TEST(redis_outbox, a_short_call_is_sent_as_its_packet_would_be_alone_and_with_others) {
+  std::string text;
+  for (int i = 0; i < 1100; ++i) text += static_cast<char>('a' + i % 26);
+  outbox out;
+  put_part(out, alone_one, "k", "a");
+  sent(out);
+  put_part(out, alone_one, "k", "a");
+  put_part(out, alone_one, "k", "a");
+  sent(out);  // from here on both scripts are known
+  for (const std::size_t size :
+       {0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 33, 67, 99, 100, 255, 256, 999, 1000, 1100}) {
+    const auto key = std::string_view(text).substr(0, size), argument = std::string_view(text).substr(1100 - size);
+    const short_call call{.called = &alone_one,
+                          .all = &all,
+                          .key = {"ilk1:{", key, "}:b"},
+                          .argument = {argument, "", argument.substr(0, size / 3)}};
+    const auto whole_key = "ilk1:{" + std::string(key) + "}:b";
+    const auto whole_argument = std::string(argument) + std::string(argument.substr(0, size / 3));
+    const words expected{{"EVALSHA", alone_one.sha, "1", whole_key, whole_argument}};
+    const auto ignore = [](const result<reply>&) {};
+    out.push({.called = &alone_one}, call, ignore);
+    EXPECT_EQ(sent(out), expected) << size;
+    out.join({.called = &alone_one}, call, ignore);
+    EXPECT_EQ(sent(out), expected) << size;
+    put(out, packet(call));
+    EXPECT_EQ(sent(out), expected) << size;
+    out.join({.called = &alone_one}, call, ignore);
+    put(out, packet(call));
+    EXPECT_EQ(sent(out), (words{{"EVALSHA", all.sha, "2", whole_key, whole_key, whole_argument, whole_argument}}))
+        << size;
+  }
 }
 
 TEST(redis_outbox, nothing_overtakes_and_nothing_joins_what_was_closed) {

@@ -63,6 +63,25 @@ TEST(redis_resp, reads_numbers_of_every_length_and_nothing_that_is_none) {
   EXPECT_EQ(parsed(":12\rx").got, outcome::malformed);
 }
 
+TEST(redis_resp, every_digit_of_a_number_counts_and_every_other_byte_is_seen) {
+  const std::string digits = "9182736455463728190";
+  for (std::size_t length = 1; length <= 18; ++length) {
+    const auto number = digits.substr(0, length);
+    const parsed list("*3\r\n:" + number + "\r\n:2\r\n:" + number + "\r\n");
+    ASSERT_EQ(list.got, outcome::complete) << number;
+    EXPECT_EQ(list.value()[0].number(), std::stoll(number));
+    EXPECT_EQ(list.value()[1].number(), 2);
+    EXPECT_EQ(list.value()[2].number(), std::stoll(number));
+    for (std::size_t at = 0; at < length; ++at)
+      for (const char wrong : {'/', ':', 'x', '\x00', '\xb5', '\xff'}) {
+        auto spoilt = number;
+        spoilt[at] = wrong;
+        EXPECT_EQ(parsed(":" + spoilt + "\r\n").got, outcome::malformed) << number << " at " << at;
+        EXPECT_EQ(parsed("*1\r\n:" + spoilt + "\r\n").got, outcome::malformed) << number << " at " << at;
+      }
+  }
+}
+
 TEST(redis_resp, skips_attributes_and_says_how_many_bytes_it_took) {
   const parsed with("|1\r\n+ttl\r\n:3\r\n*1\r\n:7\r\n+next\r\n");
   ASSERT_EQ(with.got, outcome::complete);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -22,11 +23,11 @@ class command_text {
 
   void header(std::size_t arguments) { wrote(length(room(longest_length), '*', arguments)); }
   void argument(std::string_view bytes) { copied(argument_of(bytes.size()), bytes); }
-  /// An argument of so many bytes, to be written by the caller before anything else is added.
-  [[nodiscard]] char* argument_of(std::size_t size) {
-    auto* const at = length(room(size + longest_length + 2), '$', size);
-    wrote(ended(at + size));
-    return at;
+  /// An argument that is in pieces.
+  using pieces = std::array<std::string_view, 3>;
+  void argument(const pieces& all) {
+    auto* at = argument_of(all[0].size() + all[1].size() + all[2].size());
+    for (const auto one : all) at = copied(at, one);
   }
   void argument(std::int64_t number) {
     if (number >= 0 && number < 10) {
@@ -43,17 +44,64 @@ class command_text {
  private:
   static constexpr std::size_t longest_length = 24;
 
-  static char* length(char* at, char before, std::size_t value) noexcept {
-    *at++ = before;
-    if (value >= 1000) return ended(std::to_chars(at, at + 20, value).ptr);
-    if (value >= 100) *at++ = static_cast<char>('0' + value / 100);
-    if (value >= 10) *at++ = static_cast<char>('0' + value / 10 % 10);
-    *at++ = static_cast<char>('0' + value % 10);
-    return ended(at);
+  // An argument of so many bytes, to be written before anything else is added.
+  [[nodiscard]] char* argument_of(std::size_t size) {
+    auto* const at = length(room(size + longest_length + 2), '$', size);
+    wrote(ended(at + size));
+    return at;
   }
+  /// "$17\r\n" and the like, to be copied in one piece: lengths are written more often than anything else.
+  struct ready_length {
+    char text[8];
+    std::size_t size;
+  };
+  static constexpr auto ready_lengths = [] {
+    std::array<ready_length, 256> out{};
+    for (std::size_t value = 0; value < out.size(); ++value) {
+      auto& one = out[value];
+      one.text[one.size++] = '$';
+      for (std::size_t unit = value >= 100 ? 100 : value >= 10 ? 10 : 1; unit > 0; unit /= 10)
+        one.text[one.size++] = static_cast<char>('0' + value / unit % 10);
+      one.text[one.size++] = '\r';
+      one.text[one.size++] = '\n';
+    }
+    return out;
+  }();
+
+  static char* length(char* at, char before, std::size_t value) noexcept {
+    if (value < ready_lengths.size()) {
+      const auto& one = ready_lengths[value];
+      std::memcpy(at, one.text, sizeof one.text);  // longest_length has room for it
+      *at = before;
+      return at + one.size;
+    }
+    *at = before;
+    return ended(std::to_chars(at + 1, at + 21, value).ptr);
+  }
+  // Most pieces are a few bytes: two moves that overlap do for them, in place of a call.
   static char* copied(char* at, std::string_view bytes) noexcept {
-    if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
-    return at + bytes.size();
+    const auto* const from = bytes.data();
+    const auto size = bytes.size();
+    if (size > 16) {
+      std::memcpy(at, from, size);
+    } else if (size >= 8) {
+      copy_ends<std::uint64_t>(at, from, size);
+    } else if (size >= 4) {
+      copy_ends<std::uint32_t>(at, from, size);
+    } else if (size > 0) {
+      at[0] = from[0];
+      at[size / 2] = from[size / 2];
+      at[size - 1] = from[size - 1];
+    }
+    return at + size;
+  }
+  template <class Word>
+  static void copy_ends(char* at, const char* from, std::size_t size) noexcept {
+    Word first{}, last{};
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&last, from + size - sizeof last, sizeof last);
+    std::memcpy(at, &first, sizeof first);
+    std::memcpy(at + size - sizeof last, &last, sizeof last);
   }
   static char* ended(char* at) noexcept {
     at[0] = '\r';

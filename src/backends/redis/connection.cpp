@@ -15,9 +15,10 @@
 namespace interlock::inline v1::redis_store {
 namespace {
 
-constexpr std::size_t few = 4;                           // under way: one more may be written at once
-constexpr std::size_t good_deal = std::size_t{4} << 10;  // bytes: worth a packet of its own
-constexpr milliseconds unsent_most{2};                   // what a caller was to send is then sent by the loop
+constexpr std::size_t good_deal = std::size_t{4} << 10;  // bytes: worth a packet of its own if the server is idle
+constexpr std::size_t great_deal = std::size_t{16}
+                                   << 10;  // bytes: worth one in any case; a server reads no more at once
+constexpr milliseconds unsent_most{2};     // what a caller was to send is then sent by the loop
 constexpr std::size_t read_size = std::size_t{64} << 10;
 constexpr milliseconds attendance{5};  // a socket that callers read themselves is looked after this often
 
@@ -51,34 +52,58 @@ server_facts connection::facts() const {
 // ---- sending
 
 bool connection::accept(const order& what, inline_work here, reply_handler& done) {
-  bool post = false, in_time = false;
+  auto next = afterwards::nothing;
   {
     const std::lock_guard lock(mutex_);
     if (!is_up()) return false;
-    // What is left to be sent together is counted from the first of it, so that the clock is not read for each.
-    const auto now = left_ ? out_.back().sent : time_.now();
+    const auto now = time_of_asking();
     if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
     const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
-    const bool at_once = here == inline_work::if_brief && out_.size() < few && !corked_ && !flush_posted_;
+    const bool at_once = goes_at_once(here);
     if (what.part.all != nullptr && !at_once)
-      out_.join(one, what.bytes, what.part, std::move(done));
+      out_.join(one, what.part, std::move(done));
     else
       out_.push(one, what.bytes, std::move(done));
-    watch_deadline();
-    if (!corked_ && !flush_posted_) {
-      if (at_once) {
-        flush_locked();
-      } else if (here == inline_work::together) {
-        in_time = leave_unsent();
-      } else {
-        post = flush_posted_ = true;
-        watch_in(watched_ | EPOLLIN);  // whoever asks this way does not come to read the answer
-      }
-    }
+    next = accepted(here, at_once);
   }
-  if (post) post_flush();
-  if (in_time) send_in_time();
+  then(next);
   return true;
+}
+
+bool connection::accept(const short_call& what, inline_work here, reply_handler& done) {
+  auto next = afterwards::nothing;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_up()) return false;
+    const outbox::about one{.called = what.called, .sent = time_of_asking()};
+    const bool at_once = goes_at_once(here);
+    if (what.all != nullptr && !at_once)
+      out_.join(one, what, std::move(done));
+    else
+      out_.push(one, what, std::move(done));
+    next = accepted(here, at_once);
+  }
+  then(next);
+  return true;
+}
+
+// [mutex_] It is in the outbox: is it sent now, or when?
+connection::afterwards connection::accepted(inline_work here, bool at_once) {
+  watch_deadline();
+  if (corked_ || flush_posted_) return afterwards::nothing;
+  if (at_once) {
+    flush_locked();
+    return afterwards::nothing;
+  }
+  if (here == inline_work::together) return leave_unsent() ? afterwards::send_in_time : afterwards::nothing;
+  flush_posted_ = true;
+  watch_in(watched_ | EPOLLIN);  // whoever asks this way does not come to read the answer
+  return afterwards::post_flush;
+}
+
+void connection::then(afterwards what) {
+  if (what == afterwards::post_flush) post_flush();
+  if (what == afterwards::send_in_time) send_in_time();
 }
 
 void connection::refuse(reply_handler& done) const {
@@ -105,10 +130,10 @@ void connection::post_flush() {
   loop_.post([self = shared_from_this()] { self->flush(); });
 }
 
-// [mutex_] The caller sends it together with what it will ask next. A good deal of it may go already, so that the
-// server has something to do meanwhile. true: send_in_time() has to be called.
+// [mutex_] The caller sends it together with what it will ask next. A good deal of it may go already if the server has
+// nothing else to do meanwhile. true: send_in_time() has to be called.
 bool connection::leave_unsent() {
-  if (out_.unsent_size() >= good_deal) {
+  if (out_.unsent_size() >= (out_.was_sent(out_.front()) ? great_deal : good_deal)) {
     flush_locked();
     return false;
   }

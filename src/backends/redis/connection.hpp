@@ -101,6 +101,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] bool accept(const packet& what, inline_work here, reply_handler& done) {
     return accept({.bytes = what.bytes(), .called = what.called(), .part = what.part()}, here, done);
   }
+  [[nodiscard]] bool accept(const short_call& what, inline_work here, reply_handler& done);
   void send(std::string_view request, const script* called, inline_work here, reply_handler&& done) {
     send({.bytes = request, .called = called}, here, std::move(done));
   }
@@ -132,6 +133,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void give_back(backend::loan_end as) noexcept;
 
  private:
+  static constexpr std::size_t few = 4;  // under way: one more may be written at once
   enum class state : std::uint8_t { idle, connecting, shaking_hands, greeting, up, dead };
 
   // connection_open.cpp
@@ -152,6 +154,14 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   // connection.cpp
   bool accept(const order& what, inline_work here, reply_handler& done);
+  // [mutex_] What is left to be sent together is counted from the first of it: the clock is not read for each.
+  [[nodiscard]] instant time_of_asking() const { return left_ ? out_.back().sent : time_.now(); }
+  [[nodiscard]] bool goes_at_once(inline_work here) const noexcept {
+    return here == inline_work::if_brief && out_.size() < few && !corked_ && !flush_posted_;
+  }
+  enum class afterwards : std::uint8_t { nothing, post_flush, send_in_time };
+  [[nodiscard]] afterwards accepted(inline_work here, bool at_once);
+  void then(afterwards what);
   void refuse(reply_handler& done) const;
   enum class reading : std::uint8_t { once, all, soon /* waits for it, once */ };
   bool read(reading how) noexcept;

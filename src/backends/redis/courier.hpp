@@ -44,6 +44,12 @@ class courier {
 
   /// To the master of the packet's slot. Packets about one slot arrive in the order they were sent.
   virtual void send(const packet& what, inline_work here, reply_handler&& done) = 0;
+  /// The same; unless the courier knows better, it goes alone: keys of different names may be on different servers.
+  virtual void send_short(const short_call& what, inline_work here, reply_handler&& done) {
+    auto alone = what;
+    alone.all = nullptr;
+    send(packet(alone), here, std::move(done));
+  }
 
   /// For questions about everything: how many masters there are, and to one of them.
   [[nodiscard]] virtual std::size_t masters() const = 0;

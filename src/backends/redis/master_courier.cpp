@@ -164,14 +164,6 @@ server_facts master_courier::facts() const {
   return facts_;
 }
 
-void master_courier::send(const packet& what, inline_work here, reply_handler&& done) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (talk_ && talk_->accept(what, here, done)) return;
-  }
-  done(not_connected());
-}
-
 bool master_courier::refused(connection& which, const refusal& what, reply_handler&) noexcept {
   // It was a master and is a replica now: find out who is.
   if (error_code(what.error) == "READONLY")

@@ -38,7 +38,10 @@ class master_courier final : public courier,
   // courier
   result<void> open() override;
   void deliver_to(layout& reader) noexcept override { layout_.store(&reader); }
-  void send(const packet& what, inline_work here, reply_handler&& done) override;
+  void send(const packet& what, inline_work here, reply_handler&& done) override { pass_on(what, here, done); }
+  void send_short(const short_call& what, inline_work here, reply_handler&& done) override {
+    pass_on(what, here, done);
+  }
   [[nodiscard]] std::size_t masters() const override { return 1; }
   void send_to(std::size_t, const packet& what, reply_handler done) override {
     send(what, inline_work::never, std::move(done));
@@ -62,6 +65,8 @@ class master_courier final : public courier,
  private:
   using pointer = std::shared_ptr<connection>;
 
+  template <class What>
+  void pass_on(const What& what, inline_work here, reply_handler& done);
   void connect();
   void found(const result<endpoint>& where);
   void connect_later() noexcept;
@@ -95,5 +100,14 @@ class master_courier final : public courier,
   bool closed_ = false;
   core::kernel_random random_;
 };
+
+template <class What>
+void master_courier::pass_on(const What& what, inline_work here, reply_handler& done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (talk_ && talk_->accept(what, here, done)) return;
+  }
+  done(not_connected());
+}
 
 }  // namespace interlock::inline v1::redis_store

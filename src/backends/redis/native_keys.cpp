@@ -15,9 +15,9 @@ constexpr std::array<bool, 256> plain_ones = [] {
 }();
 bool plain(char c) noexcept { return plain_ones[static_cast<unsigned char>(c)]; }
 bool all_plain(std::string_view name) noexcept {
-  for (const char c : name)
-    if (!plain(c)) return false;
-  return true;
+  bool out = true;
+  for (const char c : name) out &= plain(c);
+  return out;
 }
 
 std::optional<char> decoded(std::string_view two) noexcept {
@@ -51,18 +51,22 @@ void book_key(std::string& to, std::string_view name) {
   to += end;
 }
 
+command_text::pieces book_key_pieces(std::string_view name, std::string& room) {
+  if (!all_plain(name)) {
+    append_encoded(room, name);
+    name = room;
+  }
+  return {begin, name, end};
+}
+
 void add_keys(packet& to, std::string_view name, told keys) {
-  if (keys == told::book && all_plain(name)) {  // written in place
-    auto* at = to.arg_of(begin.size() + name.size() + end.size());
-    at += begin.copy(at, begin.size());
-    at += name.copy(at, name.size());
-    end.copy(at, end.size());
+  std::string key;
+  if (keys == told::book) {
+    to.arg(book_key_pieces(name, key));
     return;
   }
-  std::string key;
   book_key(key, name);
   to.arg(key);
-  if (keys == told::book) return;
   for (const char other : {'c', 'l', 'e'}) {
     key.back() = other;
     to.arg(key);

@@ -18,6 +18,8 @@ void append_encoded(std::string& to, std::string_view name);
 
 /// The key of the book.
 void book_key(std::string& to, std::string_view name);
+/// The same in pieces; `room` is for a name that is written otherwise in a key.
+command_text::pieces book_key_pieces(std::string_view name, std::string& room);
 
 /// The question of a script about one name or more. A cluster wants to be told all keys, else it cannot tell that some
 /// of them are just moving to another server; elsewhere the scripts find the others beside the book, which is cheaper.

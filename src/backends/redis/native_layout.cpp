@@ -46,6 +46,9 @@ native_layout::native_layout(const layout_environment& from)
       own_(core::own_origin({})),
       channel_(fresh_channel()),
       keys_(from.way.facts().mode == "cluster" ? told::all_keys : told::book),
+      enter_(enter_script()),
+      leave_(leave_script()),
+      bundle_(bundle_script()),
       cells_(from.way) {}
 
 void native_layout::begin() {
@@ -108,14 +111,25 @@ struct native_layout::entering {
   }
 };
 
+// A question about one name, with one argument; it may be carried out together with others like it.
+void native_layout::ask(const script& what, std::string_view name, const command_text::pieces& argument,
+                        inline_work here, reply_handler done) {
+  if (keys_ == told::all_keys) {
+    auto out = question(what, keys_, 1, 1);
+    add_keys(out, name, keys_);
+    out.arg(argument);
+    return way_.send(out, here, std::move(done));
+  }
+  std::string room;
+  way_.send_short({.called = &what, .all = &bundle_, .key = book_key_pieces(name, room), .argument = argument}, here,
+                  std::move(done));
+}
+
 void native_layout::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
   static_assert(sizeof(entering) <= handler_room, "or each request allocates");
-  auto out = question(enter_script(), keys_, 1, 1);
-  add_keys(out, who.name, keys_);
-  if (keys_ == told::book) out.joins(bundle_script());
-  add_claim(out, who, how, channel_, words_for(who.origin != nullptr ? *who.origin : own_));
+  const claim_words words(who, how, channel_, words_for(who.origin != nullptr ? *who.origin : own_));
   const auto tokens = who.mode == lock_mode::shared ? 1 : std::max<std::uint32_t>(who.tokens, 1);
-  way_.send(out, here, entering{std::move(done), this, who.name, tokens, who.mode});
+  ask(enter_, who.name, words.pieces(), here, entering{std::move(done), this, who.name, tokens, who.mode});
 }
 
 // ---- leave
@@ -137,12 +151,10 @@ struct native_layout::leaving {
 
 void native_layout::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
   static_assert(sizeof(leaving) <= handler_room, "or each request allocates");
-  const bool final = how == finality::final;
-  auto out = question(leave_script(), keys_, 1, final ? 2 : 1);
+  if (how == finality::answered) return ask(leave_, who.name, {bytes_of(who.secret)}, here, leaving{std::move(done)});
+  auto out = question(leave_, keys_, 1, 2);
   add_keys(out, who.name, keys_);
-  if (!final && keys_ == told::book) out.joins(bundle_script());
-  out.arg(bytes_of(who.secret));
-  if (final) out.arg(tomb_micros(who));
+  out.arg(bytes_of(who.secret)).arg(tomb_micros(who));
   way_.send(out, here, leaving{std::move(done)});
 }
 

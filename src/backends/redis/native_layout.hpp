@@ -37,6 +37,8 @@ class native_layout final : public layout {
   struct gathering_part;
 
   [[nodiscard]] standing heard(standing as) const noexcept;
+  void ask(const script& what, std::string_view name, const command_text::pieces& argument, inline_work here,
+           reply_handler done);
   void look_by_slot(std::span<const claim> whom, inline_work here, completion<standings> done);
 
   courier& way_;
@@ -44,6 +46,7 @@ class native_layout final : public layout {
   const claim_origin own_;     // of claims that bring none
   const std::string channel_;  // where the server tells this process of its grants
   const native::told keys_;
+  const script &enter_, &leave_, &bundle_;
   native::cells cells_;
   std::atomic<bool> deaf_{false};  // not allowed to listen there
 };

@@ -10,16 +10,16 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <span>
 #include <vector>
 
 namespace interlock::inline v1::redis_store::native {
 namespace {
 
-constexpr std::size_t claim_head = 34;  // of a claim as it is sent, up to its id
-
-/// Numbers and ids at fixed places, to be appended in one piece.
+/// Writes numbers and ids at fixed places, to be appended in one piece.
 class head {
  public:
+  explicit head(std::span<char> room) noexcept : bytes_(room) {}
   template <class N>
   void add(N number) noexcept {
     if constexpr (std::endian::native == std::endian::little)
@@ -37,7 +37,7 @@ class head {
   [[nodiscard]] std::string_view bytes() const noexcept { return {bytes_.data(), size_}; }
 
  private:
-  std::array<char, 80> bytes_;  // of the longest, a claim's, 67 are used
+  std::span<char> bytes_;
   std::size_t size_ = 0;
 };
 
@@ -72,10 +72,9 @@ std::string text_of(const claim_origin& origin) {
   return std::to_string(origin.pid) + '\n' + origin.host + '\n' + origin.program + '\n' + origin.purpose;
 }
 
-void add_claim(packet& to, const claim& who, entry how, std::string_view channel, std::string_view origin) {
-  constexpr std::size_t fixed = claim_head + 16 + 16 + 1;
-  const auto size = fixed + channel.size() + origin.size();
-  head out;
+claim_words::claim_words(const claim& who, entry how, std::string_view channel, std::string_view origin) noexcept
+    : channel_(channel), origin_(origin) {
+  head out(fixed_);
   out.add(static_cast<std::uint8_t>(who.mode == lock_mode::shared));
   out.add(static_cast<std::uint8_t>(how == entry::queue));
   out.add(tokens_of(who));
@@ -83,18 +82,15 @@ void add_claim(packet& to, const claim& who, entry how, std::string_view channel
   out.add(who.wait_lease);
   out.add(who.weight);
   out.add(who.capacity);
-  out.add(static_cast<std::uint32_t>(size));
+  out.add(static_cast<std::uint32_t>(fixed_.size() + channel.size() + origin.size()));
   out.add(who.secret.bytes());
   out.add(public_id(who.secret).bytes());
   out.add(static_cast<std::uint8_t>(channel.size()));
-  auto* const at = to.arg_of(size);
-  out.bytes().copy(at, fixed);
-  channel.copy(at + fixed, channel.size());
-  origin.copy(at + fixed + channel.size(), origin.size());
 }
 
 void add_look(packet& to, const claim& who) {
-  head out;
+  std::array<char, 40> room;
+  head out(room);
   out.add(who.secret.bytes());
   out.add(who.lease);
   out.add(who.wait_lease);
@@ -103,7 +99,8 @@ void add_look(packet& to, const claim& who) {
 }
 
 void add_conversion(packet& to, const claim& who, lock_mode mode, std::uint32_t weight, entry how) {
-  head out;
+  std::array<char, 40> room;
+  head out(room);
   out.add(who.secret.bytes());
   out.add(static_cast<std::uint8_t>(mode == lock_mode::shared));
   out.add(static_cast<std::uint8_t>(how == entry::queue));
@@ -112,7 +109,8 @@ void add_conversion(packet& to, const claim& who, lock_mode mode, std::uint32_t 
 }
 
 void add_eviction(packet& to, const claim_id& who, bool force) {
-  head out;
+  std::array<char, 40> room;
+  head out(room);
   out.add(who.bytes());
   out.add(static_cast<std::uint8_t>(force));
   to.arg(out.bytes());

@@ -16,8 +16,19 @@ namespace interlock::inline v1::redis_store::native {
 inline std::string_view bytes_of(const claim_secret& secret) noexcept {
   return {reinterpret_cast<const char*>(secret.bytes().data()), secret.bytes().size()};
 }
-/// A claim as enter takes it, as an argument; `origin` says who makes it, in the words of text_of().
-void add_claim(packet& to, const claim& who, entry how, std::string_view channel, std::string_view origin);
+/// A claim as enter takes it, as an argument; `origin` says who makes it, in the words of text_of(). Both texts live
+/// longer.
+class claim_words {
+ public:
+  claim_words(const claim& who, entry how, std::string_view channel, std::string_view origin) noexcept;
+  [[nodiscard]] command_text::pieces pieces() const noexcept {
+    return {std::string_view(fixed_.data(), fixed_.size()), channel_, origin_};
+  }
+
+ private:
+  std::array<char, 67> fixed_;
+  std::string_view channel_, origin_;
+};
 std::string text_of(const claim_origin& origin);
 /// A claim as look takes it, and so on.
 void add_look(packet& to, const claim& who);

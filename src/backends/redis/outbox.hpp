@@ -47,20 +47,28 @@ class outbox {
     auto& one = add(what, std::move(done));
     append(one, bytes);
   }
-  /// May wait for others like it, until close(). `alone`: what is sent if there is none.
-  void join(const about& what, std::string_view alone, const part_of_bundle& part, reply_handler&& done) {
-    if (open_ > 0 && (open_ == bundle_most || part.all != all_ || part.keys != keys_each_)) close();
-    if (open_ == 0) {
-      all_ = part.all;
-      keys_each_ = part.keys;
-      alone_.clear();
-      alone_.append(alone);
-      keys_.clear();
-      arguments_.clear();
-    }
+  void push(const about& what, const short_call& call, reply_handler&& done) {
+    close();
+    auto& one = add(what, std::move(done));
+    head_.clear();
+    head_.append(call.called->usual_head);
+    head_.argument(call.key);
+    head_.argument(call.argument);
+    append(one, head_.view());
+  }
+  /// May wait for others like it, until close().
+  void join(const about& what, const part_of_bundle& part, reply_handler&& done) {
+    open(part.all, part.keys, part.head);
     add(what, std::move(done));
     keys_.append(part.key_bytes);
     arguments_.append(part.argument_bytes);
+    ++open_;
+  }
+  void join(const about& what, const short_call& call, reply_handler&& done) {
+    open(call.all, 1, call.called->usual_head);
+    add(what, std::move(done));
+    keys_.argument(call.key);
+    arguments_.argument(call.argument);
     ++open_;
   }
   /// What may be carried out together is one request now, and nothing joins it any more.
@@ -68,19 +76,20 @@ class outbox {
     if (open_ == 0) return;
     const auto count = std::exchange(open_, 0);
     auto& first = at(size() - count);
-    if (count == 1) return append(first, alone_.view());
-    first.called = all_;
-    first.bundle = count;
-    alone_.clear();
-    alone_.header(3 + count * (keys_each_ + 1));
-    alone_.append(all_->call);
-    alone_.argument(static_cast<std::int64_t>(count * keys_each_));
-    if (is_known(all_)) {
-      append_bytes(first, {alone_.view(), keys_.view(), arguments_.view()});
+    if (count > 1) {
+      first.called = all_;
+      first.bundle = count;
+      head_.clear();
+      head_.header(3 + count * (keys_each_ + 1));
+      head_.append(all_->call);
+      head_.argument(static_cast<std::int64_t>(count * keys_each_));
+    }
+    if (is_known(first.called)) {
+      append_bytes(first, {head_.view(), keys_.view(), arguments_.view()});
     } else {
-      alone_.append(keys_.view());
-      alone_.append(arguments_.view());
-      append(first, alone_.view());
+      head_.append(keys_.view());
+      head_.append(arguments_.view());
+      append(first, head_.view());
     }
     for (auto i = size() - count; i < size(); ++i) {
       at(i).begin = first.begin;
@@ -154,6 +163,17 @@ class outbox {
   [[nodiscard]] std::uint64_t end() const noexcept { return base_ + bytes_.size(); }
   [[nodiscard]] std::size_t place(std::size_t index) const noexcept { return (first_ + index) & (ring_.size() - 1); }
   [[nodiscard]] request& at(std::size_t index) noexcept { return *ring_[place(index)]; }
+  // There is a bundle that one more may join. `head`: how it begins if it stays alone.
+  void open(const script* all, std::size_t keys_each, std::string_view head) {
+    if (open_ > 0 && (open_ == bundle_most || all != all_ || keys_each != keys_each_)) close();
+    if (open_ > 0) return;
+    all_ = all;
+    keys_each_ = keys_each;
+    head_.clear();
+    head_.append(head);
+    keys_.clear();
+    arguments_.clear();
+  }
   request& add(const about& what, reply_handler&& done) {
     pointer made;
     if (spare_.empty()) {
@@ -212,7 +232,7 @@ class outbox {
   std::uint32_t open_ = 0;  // so many, the last ones, are a bundle that others may still join
   const script* all_ = nullptr;
   std::size_t keys_each_ = 0;
-  command_text alone_, keys_, arguments_;
+  command_text head_, keys_, arguments_;
 };
 
 }  // namespace interlock::inline v1::redis_store

@@ -116,6 +116,12 @@ packet::packet(const script& what, std::string_view route, std::size_t keys, std
     slot_ = slot_of(route);
 }
 
+packet::packet(const short_call& what) : packet(*what.called, {}, 1, 1) {
+  text_->argument(what.key);
+  if (what.all != nullptr) joins(*what.all);
+  text_->argument(what.argument);
+}
+
 std::uint16_t packet::slot() const noexcept {
   return first_key_ == 0 ? slot_ : slot_of(argument_at(bytes(), first_key_));
 }

@@ -20,11 +20,20 @@ struct script {
   std::string usual_head;  // of a call with one key and one argument: what stands before these
 };
 
-/// What one call brings along to a bundle of calls, which are sent as one. The bytes are arguments as they are sent.
+/// What one call brings along to a bundle of calls, which are sent as one. The bytes are arguments as they are sent;
+/// put together, they are the call.
 struct part_of_bundle {
   const script* all = nullptr;  ///< unset: it is sent alone
   std::size_t keys = 0;         ///< how many, the same for all parts
-  std::string_view key_bytes{}, argument_bytes{};
+  std::string_view head{}, key_bytes{}, argument_bytes{};
+};
+
+/// A call of a script with one key and one argument, both in pieces: what most requests are, and too many to be put
+/// together twice. It may join others like it, in one call of `all`, if that is set; see packet::joins().
+struct short_call {
+  const script* called = nullptr;
+  const script* all = nullptr;
+  command_text::pieces key{}, argument{};
 };
 
 /// One command, ready to be sent, and what is needed to send it again: with the script's text if the server does not
@@ -38,6 +47,7 @@ class packet {
   packet(const script& what, std::initializer_list<std::string_view> keys, std::size_t arguments);
   /// The same with any number of keys, each added by arg() before the arguments; `route` is one of them.
   packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments);
+  explicit packet(const short_call& what);
   /// Any other command; `route`, if not empty, is a key in it, which decides where it goes in a cluster.
   packet(std::initializer_list<std::string_view> words, std::string_view route = {});
 
@@ -45,12 +55,14 @@ class packet {
     text_->argument(bytes);
     return *this;
   }
+  packet& arg(const command_text::pieces& all) {
+    text_->argument(all);
+    return *this;
+  }
   packet& arg(std::int64_t number) {
     text_->argument(number);
     return *this;
   }
-  /// An argument of so many bytes, to be written by the caller before anything else is added.
-  [[nodiscard]] char* arg_of(std::size_t size) { return text_->argument_of(size); }
 
   /// It may be carried out together with others like it, in one call of `all`: that is given the keys of each, then the
   /// one argument of each, and answers a list, or a number that is the answer to each. Said of a script's call between
@@ -67,7 +79,8 @@ class packet {
   [[nodiscard]] part_of_bundle part() const noexcept {
     if (joins_ == nullptr) return {};
     const auto text = bytes();
-    return {joins_, keys_, text.substr(first_key_, keys_end_ - first_key_), text.substr(keys_end_)};
+    return {joins_, keys_, text.substr(0, first_key_), text.substr(first_key_, keys_end_ - first_key_),
+            text.substr(keys_end_)};
   }
   [[nodiscard]] std::uint16_t slot() const noexcept;
 

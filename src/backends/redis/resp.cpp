@@ -2,12 +2,31 @@
 #include "backends/redis/resp.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 
 namespace interlock::inline v1::redis_store {
 
 using kind = reply::kind;
+
+namespace {
+
+// The value of eight digits; -1 if one of them is none. All are worked on at once, as bytes of one number.
+std::int64_t eight_digits(const char* at) noexcept {
+  if constexpr (std::endian::native != std::endian::little) return -1;
+  constexpr std::uint64_t high_bits = 0x8080808080808080;
+  std::uint64_t text = 0;
+  std::memcpy(&text, at, sizeof text);
+  auto all = text - 0x3030303030303030;
+  if (((text + 0x4646464646464646) | all) & high_bits) return -1;
+  all = all * 10 + (all >> 8);  // two digits each
+  constexpr std::uint64_t pair = 0x000000ff000000ff;
+  all = ((all & pair) * 0x000f424000000064 + ((all >> 16) & pair) * 0x0000271000000001) >> 32;
+  return static_cast<std::int64_t>(all);
+}
+
+}  // namespace
 
 reply reply::operator[](std::size_t index) const noexcept {
   if (index >= size()) return {};
@@ -54,6 +73,8 @@ reply_parser::outcome reply_parser::number(std::int64_t& out) {
   const auto* const most = from + std::min(few, bytes_.size() - at_);
   const auto* at = from;
   std::int64_t value = 0;
+  for (std::int64_t more = 0; most - at >= 8 && (more = eight_digits(at)) >= 0; at += 8)
+    value = 100'000'000 * value + more;
   for (unsigned digit = 0; at != most && (digit = static_cast<unsigned>(*at - '0')) < 10; ++at)
     value = 10 * value + digit;
   if (at != from && bytes_.data() + bytes_.size() - at >= 2 && at[0] == '\r' && at[1] == '\n') {
@@ -66,6 +87,13 @@ reply_parser::outcome reply_parser::number(std::int64_t& out) {
   if (digits.starts_with('+')) digits.remove_prefix(1);
   const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
   if (wrong != std::errc{} || end != digits.data() + digits.size() || digits.empty()) return bad("a number is none");
+  return outcome::complete;
+}
+
+reply_parser::outcome reply_parser::number_value() {
+  std::int64_t value = 0;
+  if (const auto got = number(value); got != outcome::complete) return got;
+  nodes_.push_back({.is = kind::number, .number = value});
   return outcome::complete;
 }
 
@@ -96,6 +124,11 @@ reply_parser::outcome reply_parser::aggregate(kind is, std::size_t per_child, st
   const auto children = static_cast<std::size_t>(count) * per_child;
   for (std::size_t i = 0; i < children; ++i) {
     if (nodes_.size() > most_.values) return bad("a reply has too many values");
+    if (at_ < bytes_.size() && at_ <= most_.bytes && bytes_[at_] == ':') {  // what most lists are made of
+      ++at_;
+      if (const auto got = number_value(); got != outcome::complete) return got;
+      continue;
+    }
     if (const auto got = value(depth + 1); got != outcome::complete) return got;
   }
   auto& made = nodes_[mine];
@@ -123,14 +156,7 @@ reply_parser::outcome reply_parser::value(std::size_t depth) {
     case '-': return text(kind::error);
     case ',': return text(kind::real);
     case '(': return text(kind::text);  // a number too big for 64 bits: its digits
-    case ':': {
-      std::int64_t value = 0;
-      if (const auto got = number(value); got != outcome::complete) return got;
-      auto& made = nodes_.emplace_back();
-      made.is = kind::number;
-      made.number = value;
-      return outcome::complete;
-    }
+    case ':': return number_value();
     case '#': {
       std::string_view word;
       if (const auto got = line(word); got != outcome::complete) return got;

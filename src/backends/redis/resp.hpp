@@ -93,6 +93,7 @@ class reply_parser {
   outcome bulk(reply::kind is);
   outcome line(std::string_view& out);
   outcome number(std::int64_t& out);
+  outcome number_value();
   outcome bad(std::string_view why) noexcept;
   outcome more(std::size_t total) noexcept;
 
