@@ -86,6 +86,24 @@ TEST_P(redis_bundles, forty_locks_and_their_releases_take_a_few_calls) {
   for (const auto& name : forty_names()) EXPECT_TRUE(others.try_acquire(name, {.wait = 0ms})) << name;
 }
 
+TEST_P(redis_bundles, guards_that_end_in_a_callback_take_a_few_calls) {
+  const auto end_together = [&](guards held) {
+    std::promise<void> over;
+    locks.async_acquire("the-first").then([&](const result<guard>&) {
+      held.clear();
+      over.set_value();
+    });
+    over.get_future().get();
+    locks.acquire("the-last").release().value();  // behind all that
+  };
+  end_together(take_together(locks, forty_names()));
+  auto held = take_together(locks, forty_names());
+  const auto before = scripts_called(server);
+  end_together(std::move(held));
+  EXPECT_LT(scripts_called(server) - before, 16) << "forty releases one by one";
+  for (const auto& name : forty_names()) EXPECT_TRUE(others.try_acquire(name, {.wait = 0ms})) << name;
+}
+
 TEST_P(redis_bundles, what_is_wrong_with_one_is_told_for_that_one) {
   const auto key = std::string(GetParam()) == "layout=native" ? "ilk1:{orders/7}:b" : "orders/7";
   server.command({"RPUSH", key, "not a lock"});
