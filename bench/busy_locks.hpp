@@ -10,10 +10,13 @@
 
 namespace bench {
 
+/// Does a callback wait for the release's answer before it acquires again, or does its guard just end?
+enum class releases { awaited, detached };
+
 /// Different locks of one client, all in use at once: each is acquired, released and acquired again, through callbacks.
 class busy_locks {
  public:
-  busy_locks(const interlock::client& locks, std::vector<std::string> names);
+  busy_locks(const interlock::client& locks, std::vector<std::string> names, releases how = releases::awaited);
   busy_locks(const busy_locks&) = delete;
   busy_locks& operator=(const busy_locks&) = delete;
   ~busy_locks() { end(); }
@@ -29,6 +32,7 @@ class busy_locks {
 
   const interlock::client& locks_;
   const std::vector<std::string> names_;
+  const releases how_;
   std::atomic<std::uint64_t> pairs_{0};
   std::atomic<std::size_t> running_;
   std::atomic<bool> over_{false}, refused_{false};

@@ -59,7 +59,11 @@ figure comparison::of_candidate(figure like) const {
   like.unit = " us";
   auto rounds = candidates;
   for (auto& one : rounds) one *= 1e6;
-  return filled(std::move(like), rounds);
+  auto out = filled(std::move(like), rounds);
+  const auto quietest = std::min_element(floors.begin(), floors.end()) - floors.begin();
+  out.value = rounds[static_cast<std::size_t>(quietest)];
+  out.note += "; " + other + " in the quietest round " + show_time(floors[static_cast<std::size_t>(quietest)]);
+  return out;
 }
 
 }  // namespace bench

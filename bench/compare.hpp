@@ -22,7 +22,8 @@ struct comparison {
 
   /// The median round, with the spread, in `like`'s words.
   [[nodiscard]] figure against(double bar, figure like) const;
-  /// The candidate's own median in microseconds, with the spread: for bars that are no ratios.
+  /// The candidate's own figure in microseconds, with the spread: for bars that are no ratios, where nothing makes up
+  /// for what the host does meanwhile. So the round counts in which the floor took least.
   [[nodiscard]] figure of_candidate(figure like) const;
   /// "floor 3.1 us, interlock 4.0 us".
   [[nodiscard]] std::string sides() const;

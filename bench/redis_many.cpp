@@ -8,6 +8,8 @@
 #include "redis_server.hpp"
 
 #include <deque>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -71,8 +73,8 @@ double processor_time_of_pipeline(raw_redis& raw, const std::vector<pair_of_requ
 struct use {
   double processor, allocations;  // per pair
 };
-use use_of(const interlock::client& locks, double seconds) {
-  busy_locks all(locks, numbered("many", many_locks));
+use use_of(const interlock::client& locks, releases how, double seconds) {
+  busy_locks all(locks, numbered("many", many_locks), how);
   sleep_for(seconds / 4);  // until it has all the memory it needs
   const auto pairs_before = all.pairs().load();
   const double worked_before = processor_time();
@@ -84,7 +86,8 @@ use use_of(const interlock::client& locks, double seconds) {
   return out;
 }
 
-void measure_use(const redis_server& server, const settings& with, report& out) {
+void measure_use(const redis_server& server, const settings& with, report& out, releases how, const std::string& where,
+                 std::optional<double> bar) {
   const auto requests = requests_for(server.port(), numbered("floor", many_locks));
   raw_redis raw(server.port());
   const interlock::client locks(server.url());
@@ -92,16 +95,17 @@ void measure_use(const redis_server& server, const settings& with, report& out) 
   const auto sides = compare(
       with, [&] { return processor_time_of_pipeline(raw, requests, with.seconds); },
       [&] {
-        const auto got = use_of(locks, with.seconds);
+        const auto got = use_of(locks, how, with.seconds);
         allocations.push_back(got.allocations);
         return got.processor;
       });
-  out.add({.name = "redis-many/allocations",
+  out.add({.name = "redis-many/allocations" + where,
            .what = "heap allocations per pair, 64 locks at once",
            .value = median(std::move(allocations)),
            .bar = 0.0});
-  out.add(sides.of_candidate(
-      {.name = "redis-many/processor", .what = "processor time of this process per pair, 64 locks at once", .bar = 2}));
+  out.add(sides.of_candidate({.name = "redis-many/processor" + where,
+                              .what = "processor time of this process per pair, 64 locks at once",
+                              .bar = bar}));
 }
 
 }  // namespace
@@ -111,11 +115,13 @@ void redis_many(const settings& with, report& out) {
   {
     const redis_server server(with.folder);
     compare_with_pipeline(server, with, out, 0, "one-core");
+    measure_use(server, with, out, releases::awaited, "", 2);
+    measure_use(server, with, out, releases::detached, "-detached", 2);
   }
   const on_core mine(client_core);
   const redis_server server(with.folder, server_core);
   compare_with_pipeline(server, with, out, 1 / 0.85, "two-cores");
-  measure_use(server, with, out);
+  measure_use(server, with, out, releases::awaited, "-two-cores", {});  // waking the other core is most of it
 }
 
 }  // namespace bench
