@@ -71,8 +71,8 @@ class [[nodiscard]] result {
 
   // Not a std::variant: results are moved a dozen times per request, and that looks its alternatives up in tables.
   union {
-    T value_;
-    failure why_;
+    T value_;      // NOLINT(readability-identifier-naming): private, though it is in a union
+    failure why_;  // NOLINT(readability-identifier-naming)
   };
   bool good_;
 };
