@@ -11,16 +11,14 @@
 #include <cstring>
 #include <utility>
 
-/// Sending, receiving, and the end. How it comes up is in connection_open.cpp.
+/// Sending, receiving, and the end. How it comes up is in connection_open.cpp, callers that read for themselves in
+/// connection_lending.cpp.
 namespace interlock::inline v1::redis_store {
 namespace {
 
-constexpr std::size_t good_deal = std::size_t{4} << 10;  // bytes: worth a packet of its own if the server is idle
-constexpr std::size_t great_deal = std::size_t{16}
-                                   << 10;  // bytes: worth one in any case; a server reads no more at once
-constexpr milliseconds unsent_most{2};     // what a caller was to send is then sent by the loop
+constexpr std::size_t good_deal = std::size_t{4} << 10;    // bytes: worth a packet of its own if the server is idle
+constexpr std::size_t great_deal = std::size_t{16} << 10;  // bytes: as much as a server reads at once
 constexpr std::size_t read_size = std::size_t{64} << 10;
-constexpr milliseconds attendance{5};  // a socket that callers read themselves is looked after this often
 
 }  // namespace
 
@@ -344,56 +342,6 @@ void connection::answer_bundle(reply what, std::string_view bytes) {
   }
   all.clear();
   if (bundle_.capacity() < all.capacity()) bundle_ = std::move(all);
-}
-
-// ---- callers that read for themselves
-
-int connection::borrow() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (borrowed_ || !is_up()) return -1;
-  borrowed_ = busy_ = true;
-  watch_in(watched_ & ~unsigned{EPOLLIN});
-  if (out_.unsent_size() > 0) flush_locked();  // it was about to be sent by somebody who has to be woken for it
-  return socket_;
-}
-
-// Between the calls of a caller that always reads for itself, nobody needs to listen at once: opening and shutting the
-// gate each time would cost it two system calls.
-void connection::give_back(backend::loan_end as) noexcept {
-  bool call = false;
-  {
-    const std::lock_guard lock(mutex_);
-    borrowed_ = false;
-    const bool later = as == backend::loan_end::back_soon || (as == backend::loan_end::quiet && out_.empty());
-    if (!later || !is_up()) return watch_in(watched_ | EPOLLIN);
-    call = !std::exchange(attending_, true);
-  }
-  if (call) attend();
-}
-
-void connection::attend() noexcept {
-  loop_.call_at(time_.now() + attendance, [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (!self) return;
-    {
-      const std::lock_guard lock(self->mutex_);
-      if (self->state_.load() == state::dead) return;
-      const bool over = !std::exchange(self->busy_, false) && !self->borrowed_;
-      if (self->left_ && (over || self->time_.now() - self->out_.back().sent >= unsent_most)) self->flush_and_listen();
-      if (over) {
-        self->attending_ = false;
-        return self->watch_in(self->watched_ | EPOLLIN);
-      }
-      self->leave_gate();
-    }
-    self->attend();
-  });
-}
-
-// [mutex_] Shut, and likely to stay so: the kernel is spared looking there whenever something arrives.
-void connection::leave_gate() noexcept {
-  if (watched_ != 0 || !std::exchange(in_gate_, false)) return;
-  ::epoll_ctl(gate_, EPOLL_CTL_DEL, socket_, nullptr);
 }
 
 // ---- deadlines

@@ -133,7 +133,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   void give_back(backend::loan_end as) noexcept;
 
  private:
-  static constexpr std::size_t few = 4;  // under way: one more may be written at once
+  static constexpr std::size_t few = 4;          // under way: one more may be written at once
+  static constexpr milliseconds unsent_most{2};  // what a caller was to send is then sent by the loop
   enum class state : std::uint8_t { idle, connecting, shaking_hands, greeting, up, dead };
 
   // connection_open.cpp
@@ -177,12 +178,14 @@ class connection final : public std::enable_shared_from_this<connection> {
   void send_in_time();
   void flush_and_listen() noexcept;
   void watch_in(unsigned events) noexcept;
-  void attend() noexcept;
-  void leave_gate() noexcept;
   void watch_deadline();
   void deadline() noexcept;
   void drop(const failure& why, bool tell) noexcept;
   [[nodiscard]] failure lost(std::string_view why) const;
+
+  // connection_lending.cpp
+  void attend() noexcept;
+  void leave_gate() noexcept;
 
   const endpoint where_;
   const connection_settings& settings_;
