@@ -5,7 +5,8 @@
 function(interlock_glob out)
   set(found)
   foreach(folder IN LISTS ARGN)
-    file(GLOB files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
+    file(REAL_PATH "${folder}" folder BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    file(GLOB files CONFIGURE_DEPENDS "${folder}/*.cpp")
     list(APPEND found ${files})
   endforeach()
   set(${out} ${found} PARENT_SCOPE)
@@ -27,6 +28,14 @@ function(interlock_library component)
   set_property(GLOBAL APPEND PROPERTY INTERLOCK_COMPONENTS ${component})
 endfunction()
 
+# interlock_linked_alone(<source>...): where sources are compiled in groups, not these, because a linker takes or leaves
+# what was compiled together as a whole: some other object stands in for such a source, or several libraries have it.
+function(interlock_linked_alone)
+  if(ARGN)
+    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
 # interlock_private_view(<target>): what code inside src/ sees: our flags, src/, texts embedded by the build, Boost.
 function(interlock_private_view target)
   interlock_flags(${target})
@@ -42,7 +51,7 @@ endfunction()
 # store's client library was found; one line saying so, if not. The umbrella sees INTERLOCK_WITH_<STORE>=1.
 # A store with an ARCHIVE is an embedded one: programs with the property INTERLOCK_LEAN carry the archive inside
 # themselves, one library less to load at each start, and the small command is made of such stores alone.
-# ALSO names folders of stores that are made of this one, and part of its library.
+# ALSO names folders that are part of its library: of a store made of this one, or of code that several stores have.
 function(interlock_store store)
   cmake_parse_arguments(arg "" "PACKAGE;PKGCONFIG;LIBRARY;MISSING;ARCHIVE" "NEEDS;ALSO" ${ARGN})
   if(NOT ${arg_PACKAGE}_FOUND)
@@ -53,6 +62,9 @@ function(interlock_store store)
   if(NOT sources)
     return()
   endif()
+  set(shared ${sources})
+  list(FILTER shared INCLUDE REGEX "/src/net/") # several stores have it
+  interlock_linked_alone(${shared})
   interlock_library(${store} ${sources})
   target_link_libraries(interlock_${store} PUBLIC interlock::core)
   interlock_store_library(interlock_${store} ${arg_LIBRARY} "${arg_ARCHIVE}" ${arg_NEEDS})

@@ -93,7 +93,7 @@ struct option {
   result<void> (*set)(arguments&, std::string_view);
 };
 
-constexpr std::array options{
+constexpr std::array all_options{
     option{"--force", of(verb::evict), false,
            [](arguments& a, std::string_view) { return a.force = true, result<void>(); }},
     option{"--handle", of(verb::evict), true,
@@ -121,13 +121,14 @@ constexpr std::array options{
 const option* find_option(std::string_view name) {
   if (name == "-h") name = "--help";
   if (name == "-q") name = "--quiet";
-  const auto* found = std::find_if(options.begin(), options.end(), [&](const option& one) { return one.name == name; });
-  return found == options.end() ? nullptr : found;
+  const auto* found =
+      std::find_if(all_options.begin(), all_options.end(), [&](const option& one) { return one.name == name; });
+  return found == all_options.end() ? nullptr : found;
 }
 
 failure unknown_option(std::string_view name) {
-  std::array<std::string_view, options.size()> names;
-  std::transform(options.begin(), options.end(), names.begin(), [](const option& one) { return one.name; });
+  std::array<std::string_view, all_options.size()> names;
+  std::transform(all_options.begin(), all_options.end(), names.begin(), [](const option& one) { return one.name; });
   const auto like = nearest(name, names.data(), names.data() + names.size());
   return wrong("unknown option " + in_quotes(name) + (like.empty() ? "" : "; did you mean " + str(like) + "?"));
 }

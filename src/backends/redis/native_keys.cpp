@@ -6,7 +6,7 @@
 namespace interlock::inline v1::redis_store::native {
 namespace {
 
-constexpr std::string_view begin = "ilk1:{", end = "}:b", digits = "0123456789ABCDEF";
+constexpr std::string_view key_head = "ilk1:{", key_tail = "}:b", digits = "0123456789ABCDEF";
 
 constexpr std::array<bool, 256> plain_ones = [] {
   std::array<bool, 256> out{};
@@ -46,9 +46,9 @@ void append_encoded(std::string& to, std::string_view name) {
 }
 
 void book_key(std::string& to, std::string_view name) {
-  to = begin;
+  to = key_head;
   append_encoded(to, name);
-  to += end;
+  to += key_tail;
 }
 
 command_text::pieces book_key_pieces(std::string_view name, std::string& room) {
@@ -56,7 +56,7 @@ command_text::pieces book_key_pieces(std::string_view name, std::string& room) {
     append_encoded(room, name);
     name = room;
   }
-  return {begin, name, end};
+  return {key_head, name, key_tail};
 }
 
 void add_keys(packet& to, std::string_view name, told keys) {
@@ -74,8 +74,9 @@ void add_keys(packet& to, std::string_view name, told keys) {
 }
 
 std::optional<std::string> name_of_book(std::string_view key) {
-  if (key.size() <= begin.size() + end.size() || !key.starts_with(begin) || !key.ends_with(end)) return {};
-  key = key.substr(begin.size(), key.size() - begin.size() - end.size());
+  if (key.size() <= key_head.size() + key_tail.size() || !key.starts_with(key_head) || !key.ends_with(key_tail))
+    return {};
+  key = key.substr(key_head.size(), key.size() - key_head.size() - key_tail.size());
   std::string out;
   for (std::size_t i = 0; i < key.size(); ++i) {
     if (key[i] != '%') {
@@ -92,14 +93,14 @@ std::optional<std::string> name_of_book(std::string_view key) {
 }
 
 std::string book_pattern(std::string_view prefix) {
-  std::string encoded, out(begin);
+  std::string encoded, out(key_head);
   append_encoded(encoded, prefix);
   for (const char c : encoded) {
     if (c == '*' || c == '?' || c == '[' || c == ']' || c == '\\' || c == '^') out += '\\';
     out += c;
   }
   out += '*';
-  out += end;
+  out += key_tail;
   return out;
 }
 
