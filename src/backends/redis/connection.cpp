@@ -3,6 +3,8 @@
 
 #include "backends/redis/server_error.hpp"
 
+#include "net/shared_core.hpp"
+
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -128,15 +130,25 @@ void connection::post_flush() {
   loop_.post([self = shared_from_this()] { self->flush(); });
 }
 
-// [mutex_] The caller sends it together with what it will ask next. A good deal of it may go already if the server has
-// nothing else to do meanwhile. true: send_in_time() has to be called.
+// [mutex_] The caller sends it together with what it will ask next, unless it is worth a packet already. true:
+// send_in_time() has to be called.
 bool connection::leave_unsent() {
-  if (out_.unsent_size() >= (out_.was_sent(out_.front()) ? great_deal : good_deal)) {
+  if (worth_a_packet()) {
     flush_locked();
     return false;
   }
   left_ = true;
   return !attending_ && !std::exchange(in_time_, true);
+}
+
+// [mutex_] A good deal is, if the server has nothing else to do meanwhile, and a core to do it on.
+bool connection::worth_a_packet() noexcept {
+  const auto size = out_.unsent_size();
+  if (size < good_deal || size >= great_deal) return size >= great_deal;
+  if (kept_whole_ == out_.sent_to() || out_.was_sent(out_.front())) return false;
+  if (!same_host_ || !net::shares_core(socket_)) return true;
+  kept_whole_ = out_.sent_to();
+  return false;
 }
 
 // Whoever left something to be sent may be kept by other work: user code, which may take as long as it likes.

@@ -175,6 +175,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   void flush_locked() noexcept;
   void post_flush();
   [[nodiscard]] bool leave_unsent();
+  [[nodiscard]] bool worth_a_packet() noexcept;
   void send_in_time();
   void flush_and_listen() noexcept;
   void watch_in(unsigned events) noexcept;
@@ -220,10 +221,12 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool in_gate_ = false;  // the socket is in it
   bool corked_ = false;   // replies are being handled: what they make us send goes out together afterwards
   bool flush_posted_ = false;
-  bool left_ = false;                     // a caller is to send the rest together with what it asks next
-  bool in_time_ = false;                  // a look after what callers left unsent is due
-  instant deadline_at_ = instant::max();  // when the timer in force fires
-  std::atomic<bool> listening_ = false;   // has subscribed to something; read without the lock
+  bool same_host_ = false;                        // the server is on this host
+  std::uint64_t kept_whole_ = ~std::uint64_t{0};  // what is sent from here on goes in one piece
+  bool left_ = false;                             // a caller is to send the rest together with what it asks next
+  bool in_time_ = false;                          // a look after what callers left unsent is due
+  instant deadline_at_ = instant::max();          // when the timer in force fires
+  std::atomic<bool> listening_ = false;           // has subscribed to something; read without the lock
   bool borrowed_ = false;
   bool attending_ = false;  // a look after the gate is due
   bool busy_ = false;       // borrowed since the last one

@@ -3,6 +3,8 @@
 #include "backends/redis/info.hpp"
 #include "backends/redis/server_error.hpp"
 
+#include "net/shared_core.hpp"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -167,6 +169,7 @@ void connection::connected() {
     last_wrong_ = std::generic_category().message(error);
     return try_address();
   }
+  same_host_ = net::stays_on_host(socket_);
   if (settings_.tls) {
     auto made = net::tls_stream(socket_, settings_.tls, where_.host);
     if (!made) return drop(made.error(), true);

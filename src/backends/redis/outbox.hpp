@@ -142,6 +142,8 @@ class outbox {
     return unsent().size() + (open_ == 0 ? 0 : keys_.size() + arguments_.size());
   }
   void sent(std::size_t more) noexcept { sent_ += more; }
+  /// How far, in bytes from the connection's first.
+  [[nodiscard]] std::uint64_t sent_to() const noexcept { return sent_; }
   [[nodiscard]] bool was_sent(const request& one) const noexcept { return one.begin < sent_; }
 
   /// Forgets the bytes of answered requests; called when nobody looks at them.
