@@ -29,7 +29,7 @@ int digit(char c) noexcept {
 
 }  // namespace
 
-claim_id public_id(const claim_secret& secret) noexcept { return claim_id(half_hash(secret.bytes())); }
+claim_id public_id(const claim_secret& secret) noexcept { return claim_id(core::half_sha256(secret.bytes())); }
 
 std::string to_string(const claim_id& id) {
   const auto digits = core::hex_of(id.bytes_);

@@ -92,8 +92,11 @@ void put_big_endian(std::byte* to, N number) noexcept {
   std::memcpy(to, &number, sizeof number);
 }
 
+constexpr hash_state first_state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+
 std::array<std::byte, 32> hash(std::span<const std::byte> data, compression compress_block) noexcept {
-  hash_state h{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  auto h = first_state;
   const auto bits = static_cast<std::uint64_t>(data.size()) * 8;
   for (; data.size() >= 64; data = data.subspan(64)) compress_block(h, data.data());
 
@@ -111,11 +114,30 @@ std::array<std::byte, 32> hash(std::span<const std::byte> data, compression comp
   return out;
 }
 
+compression chosen_compression() noexcept {
+  static const compression best = best_compression();
+  return best;
+}
+
 }  // namespace
 
-std::array<std::byte, 32> sha256(std::span<const std::byte> data) noexcept {
-  static const compression best = best_compression();
-  return hash(data, best);
+std::array<std::byte, 32> sha256(std::span<const std::byte> data) noexcept { return hash(data, chosen_compression()); }
+
+std::array<std::byte, 16> half_sha256(std::span<const std::byte, 16> data) noexcept {
+  static constexpr auto behind = [] {  // what stands behind the text: a mark, and its length in bits
+    std::array<std::byte, 48> out{};
+    out.front() = std::byte{0x80};
+    out.back() = std::byte{16 * 8};
+    return out;
+  }();
+  std::array<std::byte, 64> block;
+  std::memcpy(block.data(), data.data(), data.size());
+  std::memcpy(block.data() + data.size(), behind.data(), behind.size());
+  auto h = first_state;
+  chosen_compression()(h, block.data());
+  std::array<std::byte, 16> out;
+  for (std::size_t i = 0; i < 4; ++i) put_big_endian(out.data() + 4 * i, h[i]);
+  return out;
 }
 
 std::array<std::byte, 32> sha256_portable(std::span<const std::byte> data) noexcept { return hash(data, compress); }

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <random>
 #include <string>
@@ -44,6 +45,16 @@ TEST(sha256, is_the_same_with_and_without_the_processors_help) {
   for (int i = 0; i < 300; ++i) {
     EXPECT_EQ(sha256(std::as_bytes(std::span(text))), sha256_portable(std::as_bytes(std::span(text)))) << i;
     text += static_cast<char>(i * 37);
+  }
+}
+
+TEST(sha256, its_half_of_sixteen_bytes_is_the_half_of_the_whole) {
+  std::array<std::byte, 16> data{};
+  for (int i = 0; i < 300; ++i) {
+    const auto whole = sha256(data);
+    const auto half = half_sha256(data);
+    EXPECT_TRUE(std::equal(half.begin(), half.end(), whole.begin())) << i;
+    data[static_cast<std::size_t>(i) % data.size()] ^= static_cast<std::byte>(i * 37 + 1);
   }
 }
 
