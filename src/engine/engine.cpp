@@ -159,23 +159,22 @@ result<void> engine::check_name(std::string_view name) const {
 
 // A name that has no slot yet is checked. `shown`: as the caller said it, if that is not the same.
 result<slot*> engine::slot_of(std::string_view full, std::string_view shown) {
-  if (const auto found = slots_.find(full); found != slots_.end()) {
-    if (found->second.users == 0) --idle_slots_;
-    return &found->second;
+  if (auto* const found = slots_.find(full)) {
+    if (found->users == 0) --idle_slots_;
+    return found;
   }
   if (const auto good = check_name(options_.prefix.empty() ? full : shown); !good) return good.error();
-  const auto made = slots_.try_emplace(std::string(full)).first;
-  made->second.full = &made->first;
-  if (!shown.empty()) made->second.shown = std::make_unique<std::string>(shown);
-  return &made->second;
+  auto& made = slots_.add(full);
+  if (!shown.empty()) made.shown = std::make_unique<std::string>(shown);
+  return &made;
 }
 
 // A slot nobody uses is kept for the next time, within reason.
 void engine::leave_slot(slot& at) noexcept {
   if (--at.users > 0) return;
-  if (++idle_slots_ <= idle_slots_kept) return;
+  if (++idle_slots_ <= idle_slots_kept || closing_) return;  // close() walks through them
   idle_slots_ = 0;
-  std::erase_if(slots_, [](const auto& entry) { return entry.second.users == 0; });
+  slots_.erase_if([](const slot& one) { return one.users == 0; });
 }
 
 void engine::tell_observer(event_kind kind, const slot& at, const claim_secret& who, milliseconds took,
@@ -224,7 +223,7 @@ void engine::close() noexcept {
       if (one.upgrade != nullptr) finish_convert(one, why, out);
       apply(one, one.machine.give_up(out.now, loss_reason::closed), out);
     }
-    for (auto& [name, at] : slots_) answer_queue(at, why, false, out);
+    slots_.each([&](slot& at) { answer_queue(at, why, false, out); });
   }
   cells_->close();
   run(out);

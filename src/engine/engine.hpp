@@ -8,6 +8,7 @@
 #include "engine/loop.hpp"
 #include "engine/notifier.hpp"
 #include "engine/records.hpp"
+#include "engine/slot_table.hpp"
 
 #include <interlock/backend.hpp>
 #include <interlock/client.hpp>
@@ -15,13 +16,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace interlock::inline v1::runtime {
@@ -35,8 +34,8 @@ struct foundation {
 
 /// One acquisition as the caller asked for it, before it is checked.
 struct wanted_claim {
-  std::string_view name{};
-  acquire_options options{};
+  std::string_view name;
+  const acquire_options& options;
   entry how = entry::queue;
   std::uint32_t limit = 0;  ///< of a semaphore; 0: a lock
 };
@@ -224,27 +223,6 @@ class engine final : public backend_events {
   milliseconds lease_{}, linger_{}, patience_{};
   std::shared_ptr<cell_desk> cells_;
 
-  struct text_hash {
-    using is_transparent = void;
-    /// In place, for short texts: std::hash is a call for each.
-    std::size_t operator()(std::string_view text) const noexcept {
-      std::uint64_t out = text.size();
-      for (; text.size() >= 8; text.remove_prefix(8)) {
-        std::uint64_t eight = 0;
-        std::memcpy(&eight, text.data(), 8);
-        out = mixed(out ^ eight);
-      }
-      for (const char c : text) out = (out << 8 | out >> 56) ^ static_cast<unsigned char>(c);
-      return mixed(out);
-    }
-
-   private:
-    static std::uint64_t mixed(std::uint64_t value) noexcept {
-      value *= 0x9e3779b97f4a7c15;
-      return value ^ value >> 32;
-    }
-  };
-
   aftermath gathered_{instant{}};  // of answers that come together; the callback thread's alone
   std::size_t answers_gathered_ = 0;
 
@@ -252,7 +230,7 @@ class engine final : public backend_events {
   core::kernel_random random_;
   core::timetable timetable_;
   instant loop_awake_ = instant::max();  // it calls tick() no later than this
-  std::unordered_map<std::string, slot, text_hash, std::equal_to<>> slots_;
+  slot_table slots_;
   std::size_t idle_slots_ = 0;
   std::vector<claim_record*> buckets_;
   std::size_t indexed_ = 0;

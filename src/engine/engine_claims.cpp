@@ -38,7 +38,7 @@ claim_record& engine::new_claim(slot& at, const request& like, std::uint32_t tok
 // What the store is told; its views live as long as the slot and the engine.
 claim engine::told(const claim_record& one) const noexcept {
   claim out;
-  out.name = *one.at->full;
+  out.name = one.at->full;
   out.secret = one.secret;
   out.mode = one.mode;
   out.weight = one.weight;
@@ -76,7 +76,7 @@ void engine::apply(claim_record& one, step next, aftermath& out) {
     out.looks.push_back(&one);
   } else if (next.next != machine::ask::nothing) {
     ++one.pins;
-    out.questions.push_back({&one, next.next, one.machine.how(), told(one)});
+    out.questions.emplace([&]() -> aftermath::question { return {&one, next.next, one.machine.how(), told(one)}; });
   }
   const bool leaving = one.machine.at() == phase::leaving;
   if (leaving != one.leaving) {

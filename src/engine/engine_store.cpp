@@ -263,9 +263,7 @@ void engine::evicted(const claim_secret& who) noexcept {
 void engine::link(bool up) noexcept {
   if (up) cells_->link_up();
   on_push([&](aftermath& out) {
-    static const auto& no_name = *new std::string;  // a loop may outlive main
-    slot nowhere;
-    nowhere.full = &no_name;
+    const slot nowhere;
     emit(up ? event_kind::connected : event_kind::disconnected, nowhere, {}, {}, loss_reason::none, nullptr);
     if (!up) return;
     for (auto& one : records_)

@@ -40,14 +40,16 @@ struct request_list {
 
 /// One name in this client: its exclusive claim, if any, and the callers of this process who queue for it.
 struct slot {
-  const std::string* full = nullptr;     ///< as the store knows it: the key this slot is found by
+  std::string full{};                    ///< as the store knows it: what this slot is found by
   std::unique_ptr<std::string> shown{};  ///< as the caller said it, if that is not the same
+  std::size_t hash = 0;                  ///< this and the next are the table's
+  slot* next = nullptr;
   request_list queue{};
   std::uint32_t queued = 0;
   std::uint32_t users = 0;          ///< claims, requests and holds that point here
   claim_record* claim = nullptr;    ///< exclusive, not leaving
   detail::hold* current = nullptr;  ///< who holds `claim` in this process
-  [[nodiscard]] const std::string& name() const noexcept { return shown ? *shown : *full; }
+  [[nodiscard]] const std::string& name() const noexcept { return shown ? *shown : full; }
 };
 
 /// Something the timetable calls: a claim's machine, or the end of a caller's wait.
@@ -140,8 +142,13 @@ struct aftermath {
     ~short_list() { std::destroy_n(few(), count_); }
 
     void push_back(T one) {
-      if (count_ == N) return more_.push_back(std::move(one));
-      std::construct_at(few() + count_, std::move(one));
+      emplace([&]() -> T { return std::move(one); });
+    }
+    /// What `make` returns comes into being where it is kept.
+    template <class F>
+    void emplace(F make) {
+      if (count_ == N) return static_cast<void>(more_.emplace_back(made_by<F>{make}));
+      std::construct_at(few() + count_, made_by<F>{make});
       ++count_;
     }
     template <class F>
@@ -156,6 +163,11 @@ struct aftermath {
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
    private:
+    template <class F>
+    struct made_by {
+      F& make;
+      operator T() const { return make(); }
+    };
     [[nodiscard]] T* few() noexcept { return std::launder(reinterpret_cast<T*>(room_)); }
     alignas(T) std::byte room_[N * sizeof(T)];
     std::size_t count_ = 0;

@@ -16,7 +16,9 @@
 #include <future>
 #include <memory>
 #include <shared_mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -332,6 +334,26 @@ TEST(engine_rules, connecting_refuses_what_it_cannot_read) {
     const auto got = client::connect(url);
     ASSERT_FALSE(got) << url;
     EXPECT_EQ(got.error(), errc::invalid_argument) << url << got.error().message();
+  }
+}
+
+TEST(engine_rules, closing_answers_more_waiters_than_names_are_kept) {
+  const client holder("memory:crowd");
+  std::vector<guard> held;
+  std::vector<interlock::pending<guard>> waiting;
+  {
+    const client waiter("memory:crowd");
+    for (int i = 0; i < 3000; ++i) {
+      const auto name = "name/" + std::to_string(i);
+      held.push_back(holder.acquire(name));
+      waiting.push_back(waiter.async_acquire(name));
+    }
+    waiter.close();
+  }
+  for (auto& one : waiting) {
+    const auto got = one.get_result();
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().kind(), errc::cancelled);
   }
 }
 
