@@ -13,10 +13,11 @@ namespace {
 
 /// A wish about a cell that is an operation of the caller.
 template <class T>
-class cell_operation final : public detail::operation<T>, public std::enable_shared_from_this<cell_operation<T>> {
+class cell_operation final : public detail::keeping_operation<T>,
+                             public std::enable_shared_from_this<cell_operation<T>> {
  public:
   explicit cell_operation(std::shared_ptr<detail::client_handle> handle)
-      : detail::operation<T>(*handle->engine().calls()), handle_(std::move(handle)) {}
+      : detail::keeping_operation<T>(*handle->engine().calls()), handle_(std::move(handle)) {}
 
   void begin(std::string_view name, runtime::cell_wish what, std::optional<milliseconds> wait,
              const std::stop_token& stop) {

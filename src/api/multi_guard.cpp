@@ -112,11 +112,11 @@ class multi_acquisition {
 namespace {
 
 /// The asynchronous form: each grant starts the next request; a failure lets go of all.
-class multi_operation final : public detail::operation<multi_guard>,
+class multi_operation final : public detail::keeping_operation<multi_guard>,
                               public std::enable_shared_from_this<multi_operation> {
  public:
   multi_operation(client locks, std::span<const wanted> names, const acquire_options& options, std::stop_token stop)
-      : operation(*detail::client_handle::of(locks)->engine().calls()),
+      : keeping_operation(*detail::client_handle::of(locks)->engine().calls()),
         locks_(std::move(locks)),
         plan_(names, options, detail::client_handle::of(locks_)->engine()),
         stop_(std::move(stop)) {}

@@ -25,9 +25,12 @@ class engine_operation final : public runtime::request, public detail::operation
   }
 
   void announce(std::shared_ptr<runtime::request> kept) noexcept override {
+    this->publish(kept ? std::shared_ptr<detail::operation_base>(std::move(kept), this) : nullptr);
+  }
+  result<T> take() override {
     auto got = std::move(*outcome);
     outcome.reset();
-    this->finish(outcome_of(got), kept ? std::shared_ptr<detail::operation_base>(std::move(kept), this) : nullptr);
+    return outcome_of(got);
   }
   void refuse(const failure& why) noexcept {
     outcome.emplace(why);

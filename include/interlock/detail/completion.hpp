@@ -22,6 +22,13 @@ class unique_function<R(Args...), Pointers> {
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, unique_function> && std::is_invocable_r_v<R, F&, Args...>)
   unique_function(F&& f) { put(std::forward<F>(f)); }
+  /// F{parts...}, which has to fit, comes into being in place.
+  template <class F, class... Parts>
+  explicit unique_function(std::in_place_type_t<F>, Parts&&... parts) {
+    static_assert(fits<F>, "too large to be kept in place");
+    ::new (static_cast<void*>(room_)) F{std::forward<Parts>(parts)...};
+    table_ = &in_place<F>;
+  }
   unique_function(unique_function&& other) noexcept { take(other); }
   unique_function& operator=(unique_function&& other) noexcept {
     if (this != &other) {
@@ -94,8 +101,8 @@ class unique_function<R(Args...), Pointers> {
     if (table_ != nullptr) std::exchange(table_, nullptr)->destroy(room_);
   }
 
+  const operations* table_ = nullptr;  // first: beside what is used with it, however much room there is
   alignas(std::max_align_t) std::byte room_[room];
-  const operations* table_ = nullptr;
 };
 
 }  // namespace interlock::inline v1

@@ -90,7 +90,16 @@ template <class T>
 class operation : public operation_base {
  public:
   using operation_base::operation_base;
-  result<T> take() {
+  /// Once, when it is ready.
+  virtual result<T> take() = 0;
+};
+
+/// One that keeps its outcome itself.
+template <class T>
+class keeping_operation : public operation<T> {
+ public:
+  using operation<T>::operation;
+  result<T> take() override {
     auto got = std::move(*outcome_);
     outcome_.reset();
     return got;
@@ -99,7 +108,7 @@ class operation : public operation_base {
  protected:
   void finish(result<T> outcome, std::shared_ptr<operation_base> self) noexcept {
     outcome_.emplace(std::move(outcome));
-    publish(std::move(self));
+    this->publish(std::move(self));
   }
 
  private:
