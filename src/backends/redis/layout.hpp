@@ -23,9 +23,9 @@ class layout {
   /// Fills in what this layout can do.
   virtual void describe(store_traits& traits) const = 0;
 
-  virtual void enter(const claim& who, entry how, inline_work here, completion<standing> done) = 0;
+  virtual void enter(const claim& who, entry how, inline_work here, completion<standing>&& done) = 0;
   virtual void look(std::span<const claim> whom, inline_work here, completion<standings> done) = 0;
-  virtual void leave(const claim& who, finality how, inline_work here, completion<departure> done) = 0;
+  virtual void leave(const claim& who, finality how, inline_work here, completion<departure>&& done) = 0;
   virtual void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how,
                        completion<standing> done) = 0;
   virtual void survey(survey_query what, completion<survey_page> done) = 0;

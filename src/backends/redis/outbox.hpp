@@ -34,10 +34,10 @@ class outbox {
     bool by_push = false;  // answered by a push
   };
   struct request : about {
-    reply_handler done{};
+    std::uint32_t bundle = 1;  // of the first in a bundle: how many there are
     std::uint64_t begin = 0;   // where its bytes begin, counted from the connection's first
     std::uint64_t end = 0;     // of a bundle each request has all bytes
-    std::uint32_t bundle = 1;  // of the first in a bundle: how many there are
+    reply_handler done{};
   };
   /// Its handler is called where it is: moving it would cost as much as a good part of what it does.
   using pointer = std::unique_ptr<request>;

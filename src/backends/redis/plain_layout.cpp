@@ -117,7 +117,7 @@ std::optional<failure> plain_layout::refusal(const claim& who, std::string_view 
   return {};
 }
 
-void plain_layout::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
+void plain_layout::enter(const claim& who, entry how, inline_work here, completion<standing>&& done) {
   auto& key = kept_keys().key;
   key.clear();
   wish_.key.key(key, who.name);
@@ -129,7 +129,7 @@ void plain_layout::enter(const claim& who, entry how, inline_work here, completi
 // The shortest way: one command of the server's own. It asks for no tombstones: those are remembered here, and what is
 // still under way on a connection that broke is ended with it.
 void plain_layout::enter_bare(const claim& who, std::string_view key, entry how, inline_work here,
-                              completion<standing> done) {
+                              completion<standing>&& done) {
   if (buried(who.secret)) return done(standing{});
   const auto value = value_of(who.secret);
   std::array<char, 24> lease{};
@@ -145,7 +145,7 @@ void plain_layout::enter_bare(const claim& who, std::string_view key, entry how,
 }
 
 void plain_layout::enter_by_script(const claim& who, std::string_view key, entry how, inline_work here,
-                                   completion<standing> done) {
+                                   completion<standing>&& done) {
   const auto companion = beside(key, companion_letter);
   const auto value = value_of(who.secret);
   packet out(scripts_.enter, {key, companion, beside(key, mark_letter)}, 7);
@@ -247,7 +247,7 @@ void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const st
 
 // A release that leaves nothing behind and has no more to do than the server's own commands can; such ones are carried
 // out together.
-void plain_layout::release(const claim& who, std::string_view key, inline_work here, completion<departure> done) {
+void plain_layout::release(const claim& who, std::string_view key, inline_work here, completion<departure>&& done) {
   auto& mark = kept_keys().beside_it;
   mark.clear();
   beside(mark, key, mark_letter);
@@ -257,7 +257,7 @@ void plain_layout::release(const claim& who, std::string_view key, inline_work h
   way_.send(out, here, departed{std::move(done)});
 }
 
-void plain_layout::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
+void plain_layout::leave(const claim& who, finality how, inline_work here, completion<departure>&& done) {
   waits_no_more(who.name, who.secret);
   const bool final = how == finality::final;
   if (final && !wish_.tokens) bury(who);

@@ -37,9 +37,9 @@ class plain_layout final : public layout {
 
   void begin() override;
   void describe(store_traits& traits) const override;
-  void enter(const claim& who, entry how, inline_work here, completion<standing> done) override;
+  void enter(const claim& who, entry how, inline_work here, completion<standing>&& done) override;
   void look(std::span<const claim> whom, inline_work here, completion<standings> done) override;
-  void leave(const claim& who, finality how, inline_work here, completion<departure> done) override;
+  void leave(const claim& who, finality how, inline_work here, completion<departure>&& done) override;
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override;
   void survey(survey_query what, completion<survey_page> done) override;
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override;
@@ -51,10 +51,11 @@ class plain_layout final : public layout {
   struct look_round;
 
   [[nodiscard]] std::optional<failure> refusal(const claim& who, std::string_view key) const;
-  void enter_bare(const claim& who, std::string_view key, entry how, inline_work here, completion<standing> done);
-  void enter_by_script(const claim& who, std::string_view key, entry how, inline_work here, completion<standing> done);
+  void enter_bare(const claim& who, std::string_view key, entry how, inline_work here, completion<standing>&& done);
+  void enter_by_script(const claim& who, std::string_view key, entry how, inline_work here,
+                       completion<standing>&& done);
   result<standing> standing_in(const reply& said, std::string_view name, const claim_secret& secret);
-  void release(const claim& who, std::string_view key, inline_work here, completion<departure> done);
+  void release(const claim& who, std::string_view key, inline_work here, completion<departure>&& done);
   void look_at(std::shared_ptr<look_round> round, std::span<const std::size_t> which, inline_work here);
 
   // Our own waiters, to be told when a lock becomes free.

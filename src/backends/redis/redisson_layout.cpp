@@ -93,7 +93,7 @@ void layout::describe(store_traits& traits) const {
                        : "; Redisson's processes judge by their own hosts' clocks when a semaphore's permit has ended";
 }
 
-void layout::enter(const claim& who, entry how, inline_work here, completion<standing> done) {
+void layout::enter(const claim& who, entry how, inline_work here, completion<standing>&& done) {
   const auto what = kind_of(who);
   if (what == object::semaphore && who.weight > most_permits)
     return done(failure(errc::unsupported, "at most " + std::to_string(most_permits) +
@@ -168,7 +168,7 @@ void layout::send_looks(const std::shared_ptr<batch>& all, std::span<const std::
   });
 }
 
-void layout::leave(const claim& who, finality how, inline_work here, completion<departure> done) {
+void layout::leave(const claim& who, finality how, inline_work here, completion<departure>&& done) {
   const auto what = kind_of(who);
   const auto owner = known_as(what, who.secret);
   packet out(scripts_of(what).leave.get(), who.name, keys_of_claim(what), words_of_settings + words_of_claim + 4);

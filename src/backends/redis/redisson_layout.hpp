@@ -27,9 +27,9 @@ class layout final : public redis_store::layout {
 
   void begin() override;
   void describe(store_traits& traits) const override;
-  void enter(const claim& who, entry how, inline_work here, completion<standing> done) override;
+  void enter(const claim& who, entry how, inline_work here, completion<standing>&& done) override;
   void look(std::span<const claim> whom, inline_work here, completion<standings> done) override;
-  void leave(const claim& who, finality how, inline_work here, completion<departure> done) override;
+  void leave(const claim& who, finality how, inline_work here, completion<departure>&& done) override;
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override;
   void survey(survey_query what, completion<survey_page> done) override;
   void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) override;

@@ -78,7 +78,7 @@ class replicated final : public layout {
                     traits.caveat;
   }
 
-  void enter(const claim& who, entry how, inline_work here, completion<standing> done) override {
+  void enter(const claim& who, entry how, inline_work here, completion<standing>&& done) override {
     auto kept = std::make_shared<kept_claim>(who);
     inner_->enter(kept->what, how, here, [this, kept, done = std::move(done)](result<standing> got) mutable {
       if (!got || got->is != standing::kind::held) return done(std::move(got));
@@ -110,7 +110,7 @@ class replicated final : public layout {
       });
     });
   }
-  void leave(const claim& who, finality how, inline_work here, completion<departure> done) override {
+  void leave(const claim& who, finality how, inline_work here, completion<departure>&& done) override {
     inner_->leave(who, how, here, std::move(done));
   }
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override {
