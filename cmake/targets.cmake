@@ -29,7 +29,8 @@ function(interlock_library component)
 endfunction()
 
 # interlock_linked_alone(<source>...): where sources are compiled in groups, not these, because a linker takes or leaves
-# what was compiled together as a whole: some other object stands in for such a source, or several libraries have it.
+# what was compiled together as a whole: some other object stands in for such a source, several libraries have it, or
+# programs want it without the tests beside it.
 function(interlock_linked_alone)
   if(ARGN)
     set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -23,6 +23,12 @@ class engine_operation final : public runtime::request, public detail::operation
       : detail::operation<T>(*from->engine().calls()), engine_(from->engine()) {
     client = std::move(from);
   }
+  engine_operation(const engine_operation&) = delete;
+  engine_operation& operator=(const engine_operation&) = delete;
+  /// A grant that nobody took is let go as a guard would: the lock may be held by others of its owner, too.
+  ~engine_operation() override {
+    if (outcome && *outcome && **outcome) static_cast<void>(guard_of(std::move(**outcome)));
+  }
 
   void announce(std::shared_ptr<runtime::request> kept) noexcept override {
     this->publish(kept ? std::shared_ptr<detail::operation_base>(std::move(kept), this) : nullptr);

@@ -198,6 +198,19 @@ TEST(engine_rules, dropping_a_pending_operation_undoes_it) {
   EXPECT_TRUE(locks.try_acquire("b"));
 }
 
+TEST(engine_rules, a_re_entry_whose_outcome_nobody_took_does_not_count) {
+  const client locks("memory:");
+  const interlock::owner_id me("me");
+  auto held = locks.acquire("x", {.owner = me});
+  {
+    const auto again = locks.async_acquire("x", {.owner = me});
+    while (!again.ready()) std::this_thread::yield();
+  }
+  EXPECT_TRUE(held.valid());
+  held.release().value();
+  EXPECT_TRUE(locks.try_acquire("x"));
+}
+
 TEST(engine_rules, the_last_handle_in_a_callback_closes_cleanly) {
   std::promise<void> done;
   {
