@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
--- Ends the claim with this public handle: a holder is marked and told, and stays until its lease is over; by force, or
--- if it only waits, it ends now.
--- KEYS: book [its other keys]. ARGV: handle c16, force B. Answers 1; 0 if it was gone already.
+-- Ends a claim: a holder is marked and told, and stays until its lease is over; by force, or if it only waits, it ends
+-- now.
+-- KEYS: book [its other keys]. ARGV: id c16, force B. Answers 1; 0 if it was gone already.
 if not redis.REDIS_VERSION_NUM then redis.replicate_commands() end
 local call, read, write = redis.call, struct.unpack, struct.pack
 local byte, sub = string.byte, string.sub
 local book, me = KEYS[1], ''
 local v = call('GET', book)
 if not v then return 0 end
-local handle, force = read('<c16B', ARGV[1])
+local id, force = read('<c16B', ARGV[1])
 local form = byte(v)
-if form == 105 or (form == 115 and sub(v, 92, 107) ~= handle) then return 0 end
+if form == 105 or (form == 115 and sub(v, 76, 91) ~= id) then return 0 end
 if form ~= 115 and form ~= 102 then return redis.error_reply('WRONGTYPE not a lock') end
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -18,28 +18,24 @@ local now = clock[1] * 1000000 + clock[2]
 --@ native_part_open.lua
 --@ native_part_check.lua
 --@ native_part_settle.lua
-local all, found = call('HGETALL', claims), 0
-for i = 1, #all, 2 do
-  local id, rec = all[i], all[i + 1]
-  local state = byte(rec)
-  if state < 4 and sub(rec, 76, 91) == handle then
-    found = 1
-    local channel = byte(rec, 92)
-    if channel > 0 then redis.pcall('PUBLISH', sub(rec, 93, 92 + channel), 'e' .. id) end
-    if state == 3 then up = false end
-    if state == 1 then
-      waiting = waiting - 1
-      call('ZREM', line, id)
-    elseif force == 1 then
-      held, used = held - 1, used - read('<I4', rec, 48)
-    end
-    if state == 1 or force == 1 then
-      tombs = tombs + 1
-      call('HSET', claims, id, '\6')
-    else
-      call('HSET', claims, id, '\4' .. sub(rec, 2))
-    end
-    break
+local rec, found = call('HGET', claims, id), 0
+local state = rec and byte(rec)
+if rec and state < 4 then
+  found = 1
+  local channel = byte(rec, 76)
+  if channel > 0 then redis.pcall('PUBLISH', sub(rec, 77, 76 + channel), 'e' .. id) end
+  if state == 3 then up = false end
+  if state == 1 then
+    waiting = waiting - 1
+    call('ZREM', line, id)
+  elseif force == 1 then
+    held, used = held - 1, used - read('<I4', rec, 48)
+  end
+  if state == 1 or force == 1 then
+    tombs = tombs + 1
+    call('HSET', claims, id, '\6')
+  else
+    call('HSET', claims, id, '\4' .. sub(rec, 2))
   end
 end
 --@ native_part_serve.lua

@@ -296,6 +296,18 @@ void native_layout::convert(const claim& who, lock_mode mode, std::uint32_t weig
 }
 
 void native_layout::evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) {
+  auto out = question(show_script(), keys_, 1, 0);
+  add_keys(out, name, keys_);
+  way_.send(out, inline_work::never,
+            [this, name, who, force, done = std::move(done)](const result<reply>& said) mutable {
+              if (!said) return done(said.error());
+              const auto found = find_shown(*said, who);
+              if (!found) return done(false);
+              evict_found(name, *found, force, std::move(done));
+            });
+}
+
+void native_layout::evict_found(std::string_view name, const claim_secret& who, bool force, completion<bool> done) {
   auto out = question(evict_script(), keys_, 1, 1);
   add_keys(out, name, keys_);
   add_eviction(out, who, force);

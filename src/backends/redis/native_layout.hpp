@@ -40,6 +40,7 @@ class native_layout final : public layout {
   void ask(const script& what, std::string_view name, const command_text::pieces& argument, inline_work here,
            reply_handler&& done);
   void look_by_slot(std::span<const claim> whom, inline_work here, completion<standings> done);
+  void evict_found(std::string_view name, const claim_secret& who, bool force, completion<bool> done);
 
   courier& way_;
   backend_events& events_;

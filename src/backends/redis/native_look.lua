@@ -17,7 +17,7 @@ for i = 1, #ARGV do
   local form = 105
   if v then form = v.err and 0 or byte(v) end
   n = n + 1
-  if form == 115 and #v > 106 then
+  if form == 115 and #v > 90 then
     local asked = ARGV[i]
     local _, tok, kept, till, token = read('<BI8I8I8I8', v)
     local at, text, late

@@ -21,6 +21,9 @@ elseif form ~= 102 then
   return redis.error_reply('WRONGTYPE not a lock')
 end
 
+if form == 102 and not tomb then
+  --@ native_part_hand_over.lua
+end
 if tomb and v then
   --@ native_part_touch.lua
 end
@@ -28,38 +31,25 @@ end
 if soonest < now then
   --@ native_part_check.lua
 end
-local was, rec = 0, false
--- The hand-over, as it ordinarily is: the only holder goes, nobody's lease is over, and the first in the line gets it.
-if held == 1 and waiting > 0 and not (tomb or up) and soonest >= now then
-  local first = call('ZPOPMIN', line)
-  local both = first[1] and call('HMGET', claims, me, first[1])
-  if both and both[1] and both[2] and byte(both[1]) == 2 and byte(both[2]) == 1 and call('ZREM', ends_of, me) == 1 then
-    call('HDEL', claims, me)
-    was, held, used, heir, heir_rec, changed = 2, 0, 0, first[1], both[2], true
-  elseif first[1] then
-    call('ZADD', line, first[2], first[1])
-  end
+local was = 0
+--@ native_part_settle.lua
+local rec = call('HGET', claims, me)
+-- Whether all is there is not looked up in the ordinary case, it shows in this.
+if rec and byte(rec) < 5 and call('ZREM', ends_of, me) == 0 then
+  --@ native_part_mend.lua
+  rec = false
 end
-if was == 0 then
-  --@ native_part_settle.lua
-  rec = call('HGET', claims, me)
-  -- Whether all is there is not looked up in the ordinary case, it shows in this.
-  if rec and byte(rec) < 5 and call('ZREM', ends_of, me) == 0 then
-    --@ native_part_mend.lua
-    rec = false
+local state = rec and byte(rec)
+if rec and state < 5 then
+  call('HDEL', claims, me)
+  if state == 1 then
+    was, waiting = 1, waiting - 1
+    call('ZREM', line, me)
+  else
+    was, held, used = 2, held - 1, used - read('<I4', rec, 48)
+    if state == 3 then up = false end
   end
-  local state = rec and byte(rec)
-  if rec and state < 5 then
-    call('HDEL', claims, me)
-    if state == 1 then
-      was, waiting = 1, waiting - 1
-      call('ZREM', line, me)
-    else
-      was, held, used = 2, held - 1, used - read('<I4', rec, 48)
-      if state == 3 then up = false end
-    end
-    rec = false
-  end
+  rec = false
 end
 if tomb and not rec then
   local till = now + tomb

@@ -9,7 +9,7 @@
 -- claim has ended when its end is strictly past. Numbers are little-endian, at fixed places:
 --
 --   a claim as sent     mode B, how B, tokens I4, lease I8, wait I8, weight I4, capacity I4, length I4, id c16,
---                       handle c16, channel (B, bytes), origin
+--                       channel (B, bytes), origin
 --   book, form i: idle  form B, token I8, kept I8
 --   book, form s: solo  form B, token I8, kept I8, end I8, first token I8, since I8, the claim
 --   book, form f: full  form B, token I8, kept I8, keep I8, seq I8, soonest I8, capacity I4, used I4, held I4,
@@ -26,10 +26,6 @@ local base = sub(book, 1, -2)
 local claims, line, ends_of = base .. 'c', base .. 'l', base .. 'e'
 local tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs, up = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false
 local latest, line_new, torn = 0, false, false
--- Certainly; otherwise the book is compared before it is written.
-local changed = false
--- Out of the line already, to be served first.
-local heir, heir_rec = nil, nil
 if v and byte(v) == 102 then
   local form, upgrading
   form, tok, kept, keep, seq, soonest, cap, used, held, waiting, tombs, upgrading =

@@ -31,6 +31,6 @@ end
 if not v then
   call('SET', book, head, 'PX', math.ceil((kept - now) / 1000))
 else
-  if changed or sub(v, 1, #head) ~= head then call('SETRANGE', book, '0', head) end
+  if sub(v, 1, #head) ~= head then call('SETRANGE', book, '0', head) end
   if late then call('PEXPIRE', book, math.ceil((kept - now) / 1000)) end
 end

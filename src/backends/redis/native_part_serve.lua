@@ -13,12 +13,8 @@ for _ = 1, (up or (waiting > 0 and used < cap)) and 1024 or 0 do
     end
     mode, tokens, used, up = 0, 1, cap, false
   elseif waiting > 0 and used < cap then
-    if heir then
-      id, rec, heir = heir, heir_rec, nil
-    else
-      id = used == 0 and call('ZPOPMIN', line)[1] or call('ZRANGE', line, '0', '0')[1]
-      rec = id and call('HGET', claims, id)
-    end
+    id = used == 0 and call('ZPOPMIN', line)[1] or call('ZRANGE', line, '0', '0')[1]
+    rec = id and call('HGET', claims, id)
     local weight = cap + 1
     if rec then mode, _, tokens, _, _, weight = read('<BBI4I8I8I4', rec, 26) end
     if used + weight > cap then
@@ -45,8 +41,8 @@ for _ = 1, (up or (waiting > 0 and used < cap)) and 1024 or 0 do
       .. write('<I4', 1) .. sub(rec, 32, 47) .. write('<I4', cap) .. sub(rec, 52))
   end
   -- Protected: a channel that this user may not write to must not keep anybody from letting go.
-  local channel = byte(rec, 92)
+  local channel = byte(rec, 76)
   if id ~= me and channel > 0 then
-    redis.pcall('PUBLISH', sub(rec, 93, 92 + channel), write('<c1Bc16I8I4I4', 'g', mode, id, token, tokens, waiting))
+    redis.pcall('PUBLISH', sub(rec, 77, 76 + channel), write('<c1Bc16I8I4I4', 'g', mode, id, token, tokens, waiting))
   end
 end

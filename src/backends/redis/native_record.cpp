@@ -84,7 +84,6 @@ claim_words::claim_words(const claim& who, entry how, std::string_view channel, 
   out.add(who.capacity);
   out.add(static_cast<std::uint32_t>(fixed_.size() + channel.size() + origin.size()));
   out.add(who.secret.bytes());
-  out.add(public_id(who.secret).bytes());
   out.add(static_cast<std::uint8_t>(channel.size()));
 }
 
@@ -108,7 +107,7 @@ void add_conversion(packet& to, const claim& who, lock_mode mode, std::uint32_t 
   to.arg(out.bytes());
 }
 
-void add_eviction(packet& to, const claim_id& who, bool force) {
+void add_eviction(packet& to, const claim_secret& who, bool force) {
   std::array<char, 40> room;
   head out(room);
   out.add(who.bytes());
@@ -207,7 +206,8 @@ void read_origin(std::string_view text, claim_info& into) {
 
 milliseconds whole(std::int64_t micros) { return milliseconds{micros >= 0 ? micros / 1000 : 0}; }
 
-// A record without its id: the places behind it are 16 lower than in native_part_open.lua.
+constexpr std::size_t id_in_record = 59;  // native_part_open.lua says what is where
+
 std::optional<shown_claim> read_record(std::string_view record, std::int64_t ends, std::int64_t now, bool lock) {
   constexpr std::size_t fixed = 76;
   if (record.size() < fixed) return {};
@@ -223,7 +223,7 @@ std::optional<shown_claim> read_record(std::string_view record, std::int64_t end
   info.lease_left = whole(ends - now);
   info.mode = record[25] == 1 ? lock_mode::shared : lock_mode::exclusive;
   info.permits = lock ? 1 : number_at<std::uint32_t>(record, 47);
-  info.id = claim_id(bytes_at(record, 59));
+  info.id = public_id(claim_secret(bytes_at(record, id_in_record)));
   const std::size_t channel = static_cast<unsigned char>(record[75]);
   if (record.size() < fixed + channel) return {};
   read_origin(record.substr(fixed + channel), info);
@@ -252,6 +252,15 @@ lock_info read_show(std::string_view name, reply said) {
   std::sort(all.begin(), all.end(), [](const auto& left, const auto& right) { return left.seq < right.seq; });
   for (auto& one : all) (one.held ? out.holders : out.waiters).push_back(std::move(one.info));
   return out;
+}
+
+std::optional<claim_secret> find_shown(reply said, const claim_id& who) {
+  for (const auto one : said) {
+    if (one.is() != reply::kind::text || one.text().size() < id_in_record + 16) continue;
+    const claim_secret secret(bytes_at(one.text(), id_in_record));
+    if (public_id(secret) == who) return secret;
+  }
+  return {};
 }
 
 }  // namespace interlock::inline v1::redis_store::native

@@ -26,14 +26,14 @@ class claim_words {
   }
 
  private:
-  std::array<char, 67> fixed_;
+  std::array<char, 51> fixed_;
   std::string_view channel_, origin_;
 };
 std::string text_of(const claim_origin& origin);
 /// A claim as look takes it, and so on.
 void add_look(packet& to, const claim& who);
 void add_conversion(packet& to, const claim& who, lock_mode mode, std::uint32_t weight, entry how);
-void add_eviction(packet& to, const claim_id& who, bool force);
+void add_eviction(packet& to, const claim_secret& who, bool force);
 /// How long a claim that was left finally is remembered, in microseconds.
 std::int64_t tomb_micros(const claim& who) noexcept;
 
@@ -65,5 +65,7 @@ std::optional<news> read_news(std::string_view payload) noexcept;
 
 /// Who holds `name` and waits for it, from the answer of show.
 lock_info read_show(std::string_view name, reply said);
+/// Who of them has this handle. The server does not know them: it would have to know our hash.
+std::optional<claim_secret> find_shown(reply said, const claim_id& who);
 
 }  // namespace interlock::inline v1::redis_store::native

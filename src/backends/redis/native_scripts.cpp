@@ -9,6 +9,7 @@
 #include "backends/redis/native_look.lua.hpp"
 #include "backends/redis/native_part_check.lua.hpp"
 #include "backends/redis/native_part_enter.lua.hpp"
+#include "backends/redis/native_part_hand_over.lua.hpp"
 #include "backends/redis/native_part_leave.lua.hpp"
 #include "backends/redis/native_part_mend.lua.hpp"
 #include "backends/redis/native_part_open.lua.hpp"
@@ -27,6 +28,7 @@ std::string_view part(std::string_view file) {
   if (file == "native_part_mend.lua") return embedded::redis_native_part_mend_lua;
   if (file == "native_part_check.lua") return embedded::redis_native_part_check_lua;
   if (file == "native_part_enter.lua") return embedded::redis_native_part_enter_lua;
+  if (file == "native_part_hand_over.lua") return embedded::redis_native_part_hand_over_lua;
   if (file == "native_part_leave.lua") return embedded::redis_native_part_leave_lua;
   if (file == "native_part_open.lua") return embedded::redis_native_part_open_lua;
   if (file == "native_part_save.lua") return embedded::redis_native_part_save_lua;

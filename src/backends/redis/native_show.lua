@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Everything about one name, for people who look. Changes nothing.
--- KEYS: book [its other keys]. Answers the server's time and the capacity, then of each claim its record (without the
--- id, which lets its owner release) and the end of its lease; nothing if nobody is here.
+-- KEYS: book [its other keys]. Answers the server's time and the capacity, then of each claim its record and the end of
+-- its lease; nothing if nobody is here.
 local call, read = redis.call, struct.unpack
 local v = call('GET', KEYS[1])
 if not v then return {} end
@@ -11,7 +11,7 @@ local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 if form == 115 then
   local till, cap, length = read('<I8', v, 18), read('<I4I4', v, 68)
-  return {now, cap, struct.pack('<BI8', 2, 1) .. string.sub(v, 26, 75) .. string.sub(v, 92, 41 + length), till}
+  return {now, cap, struct.pack('<BI8', 2, 1) .. string.sub(v, 26, 41 + length), till}
 end
 local base = string.sub(KEYS[1], 1, -2)
 local out, n = {now, read('<I4', v, 42)}, 2
@@ -22,7 +22,7 @@ all = call('HGETALL', base .. 'c')
 for i = 1, #all, 2 do
   local rec, till = all[i + 1], ends[all[i]]
   if till and string.byte(rec) < 5 then
-    out[n + 1], out[n + 2] = string.sub(rec, 1, 59) .. string.sub(rec, 76), till
+    out[n + 1], out[n + 2] = rec, till
     n = n + 2
   end
 end
