@@ -133,6 +133,10 @@ class backend_events {
   /// Another server answers than before (restart, fail-over), and may not know our claims: holders are in jeopardy
   /// until they have been looked at.
   virtual void another_server() noexcept = 0;
+  /// For a store that has many answers at once, if it likes: those it gives between these two, on one thread and with
+  /// nothing else in between, may be worked off as one.
+  virtual void answers_begin() noexcept {}
+  virtual void answers_end() noexcept {}
 
  protected:
   ~backend_events() = default;

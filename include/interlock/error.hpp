@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace interlock::inline v1 {
 
@@ -35,10 +35,27 @@ std::string_view to_string(errc code) noexcept;
 /// What went wrong, with context: the store, the lock's name, what we were doing, the store's own words.
 ///
 /// Copying never throws. Secrets never get in here.
+///
+/// Results of all kinds have room for one and hardly ever have one, so what it takes to keep its words is out of their
+/// way; and whoever makes one with words is, to the compiler, on a path that is not taken often.
 class failure {
  public:
   explicit failure(errc code) noexcept : code_(code) {}
-  explicit failure(errc code, std::string_view text);
+  [[gnu::cold]] explicit failure(errc code, std::string_view text);
+  failure(const failure& other) noexcept : code_(other.code_), words_(other.words_) {
+    if (words_ != nullptr) [[unlikely]]
+      share();
+  }
+  failure(failure&& other) noexcept : code_(other.code_), words_(std::exchange(other.words_, nullptr)) {}
+  failure& operator=(failure other) noexcept {
+    code_ = other.code_;
+    std::swap(words_, other.words_);
+    return *this;
+  }
+  ~failure() {
+    if (words_ != nullptr) [[unlikely]]
+      drop();
+  }
 
   [[nodiscard]] std::error_code code() const noexcept { return make_error_code(code_); }
   [[nodiscard]] errc kind() const noexcept { return code_; }
@@ -47,8 +64,12 @@ class failure {
   friend bool operator==(const failure& left, errc right) noexcept { return left.code_ == right; }
 
  private:
+  struct words;
+  [[gnu::cold]] void share() const noexcept;
+  [[gnu::cold]] void drop() noexcept;
+
   errc code_;
-  std::shared_ptr<const std::string> text_;
+  words* words_ = nullptr;  // shared by all copies; nothing, if there are none
 };
 
 /// Thrown by the throwing verbs; is a std::system_error, so `catch (const std::system_error&)` sees it too.

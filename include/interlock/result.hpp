@@ -57,13 +57,13 @@ class [[nodiscard]] result {
   }
   template <class Other>
   void adopt(Other&& other) {
-    if (good_)
+    if (good_) [[likely]]
       std::construct_at(std::addressof(value_), std::forward<Other>(other).value_);
     else
       std::construct_at(std::addressof(why_), std::forward<Other>(other).why_);
   }
   void destroy() noexcept {
-    if (good_)
+    if (good_) [[likely]]
       std::destroy_at(std::addressof(value_));
     else
       std::destroy_at(std::addressof(why_));

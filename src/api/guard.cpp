@@ -18,7 +18,7 @@ guard& guard::operator=(guard&& other) noexcept {
 
 guard::~guard() {
   if (!hold_) return;
-  if (!hold_->forked()) {
+  if (!hold_->forked()) [[likely]] {
     if (!released_) hold_->engine().let_go(*hold_);
     return;
   }

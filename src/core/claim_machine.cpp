@@ -80,7 +80,7 @@ claim_machine::step claim_machine::asking_answered(instant sent, instant now, co
   switch (as.is) {
     case kind::held: {
       const auto until = believed_until(sent, terms_.lease);
-      if (until > now) {
+      if (until > now) [[likely]] {
         look_at_ = on_grid(sent + terms_.lease / 3, terms_.lease);
         return hold(until, now, as);
       }
@@ -328,7 +328,8 @@ claim_machine::step claim_machine::drop(instant now) {
 }
 
 claim_machine::step claim_machine::departed(instant, departure how) {
-  if (phase_ != phase::leaving) return {};
+  if (phase_ != phase::leaving) [[unlikely]]
+    return {};
   phase_ = phase::over;
   asked_ = false;
   return {.news = say::left, .left = how};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <interlock/error.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <utility>
 
 namespace interlock::inline v1 {
@@ -74,13 +76,24 @@ std::string_view to_string(errc code) noexcept {
   return "unknown";
 }
 
+struct failure::words {
+  const std::string text;
+  std::atomic<std::size_t> copies{1};
+};
+
 failure::failure(errc code, std::string_view text) : code_(code) {
-  if (!text.empty()) text_ = std::make_shared<const std::string>(text);
+  if (!text.empty()) words_ = new words{std::string(text)};
+}
+
+void failure::share() const noexcept { words_->copies.fetch_add(1, std::memory_order_relaxed); }
+
+void failure::drop() noexcept {
+  if (words_->copies.fetch_sub(1, std::memory_order_acq_rel) == 1) delete words_;
 }
 
 const std::string& failure::message() const noexcept {
   static const std::string none;
-  return text_ ? *text_ : none;
+  return words_ != nullptr ? words_->text : none;
 }
 
 lock_error::lock_error(failure why) : std::system_error(why.code(), why.message()), why_(std::move(why)) {}

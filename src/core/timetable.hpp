@@ -25,7 +25,8 @@ class timetable {
   /// instant::max() calls it off. It may stay in the table, and has to live on until it is taken out.
   void set(timed& what, instant due) {
     what.due = due;
-    if (what.place == timed::none ? due != instant::max() : due < what.filed) move_up(what);
+    if (what.place == timed::none ? due != instant::max() : due < what.filed) [[unlikely]]
+      move_up(what);
   }
   void take_out(timed& what) noexcept;
   /// Something that is due by now, and is called off by this; nullptr: nothing.

@@ -121,7 +121,8 @@ void engine::set_alarm(alarm& what, instant due) {
 
 // [mutex_] Unless it is going to be awake by then.
 void engine::wake_loop() {
-  if (timetable_.not_before() >= loop_awake_ || closed_) return;
+  if (timetable_.not_before() >= loop_awake_ || closed_) [[likely]]
+    return;
   const auto next = timetable_.next();
   if (next >= loop_awake_) return;
   loop_awake_ = next;
@@ -171,10 +172,15 @@ result<slot*> engine::slot_of(std::string_view full, std::string_view shown) {
 
 // A slot nobody uses is kept for the next time, within reason.
 void engine::leave_slot(slot& at) noexcept {
-  if (--at.users > 0) return;
+  if (--at.users > 0) [[likely]]
+    return;
   if (++idle_slots_ <= idle_slots_kept || closing_) return;  // close() walks through them
   idle_slots_ = 0;
   slots_.erase_if([](const slot& one) { return one.users == 0; });
+}
+
+void engine::leave_forgotten() noexcept {
+  while (forgotten_count_ > 0) leave_slot(*forgotten_[--forgotten_count_]);
 }
 
 void engine::tell_observer(event_kind kind, const slot& at, const claim_secret& who, milliseconds took,

@@ -13,6 +13,7 @@
 #include <interlock/backend.hpp>
 #include <interlock/client.hpp>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -105,7 +106,7 @@ class engine final : public backend_events {
   [[nodiscard]] instant now() const noexcept { return time_.now(); }
   [[nodiscard]] const std::shared_ptr<notifier>& calls() const noexcept { return calls_; }
   [[nodiscard]] bool forked() const noexcept;
-  [[nodiscard]] failure closed_failure() const;
+  [[gnu::cold]] [[nodiscard]] failure closed_failure() const;
 
   /// Waiting calls end, holds are released and lost, releases in flight get `linger`; then the store is let go.
   void close() noexcept;
@@ -119,6 +120,8 @@ class engine final : public backend_events {
   void evicted(const claim_secret& who) noexcept override;
   void link(bool up) noexcept override;
   void another_server() noexcept override;
+  void answers_begin() noexcept override;
+  void answers_end() noexcept override;
 
  private:
   using step = core::claim_machine::step;
@@ -138,7 +141,7 @@ class engine final : public backend_events {
   bool listen(parker& mine, std::uint32_t seen) noexcept;
   [[nodiscard]] static wait_reason awaited_by(const request& one);
   void timed_out(request& one, aftermath& out);
-  [[nodiscard]] failure about(const slot& at, const failure& why, std::string_view doing) const;
+  [[gnu::cold]] [[nodiscard]] failure about(const slot& at, const failure& why, std::string_view doing) const;
 
   // engine_claims.cpp
   claim_record& new_claim(slot& at, const request& like, std::uint32_t tokens);
@@ -195,6 +198,7 @@ class engine final : public backend_events {
   [[nodiscard]] result<void> check_name(std::string_view name) const;
   result<slot*> slot_of(std::string_view full, std::string_view shown);
   void leave_slot(slot& at) noexcept;
+  void leave_forgotten() noexcept;
   void set_alarm(alarm& what, instant due);
   void wake_loop();
   void change_state(detail::hold& held, lock_state to);
@@ -202,8 +206,8 @@ class engine final : public backend_events {
             const failure* why) {
     if (options_.observer) tell_observer(kind, at, who, std::chrono::floor<milliseconds>(took), loss, why);
   }
-  void tell_observer(event_kind kind, const slot& at, const claim_secret& who, milliseconds took, loss_reason loss,
-                     const failure* why);
+  [[gnu::cold]] void tell_observer(event_kind kind, const slot& at, const claim_secret& who, milliseconds took,
+                                   loss_reason loss, const failure* why);
   // engine_holds.cpp
   bool begin_leaving(detail::hold& held, request* waiter, aftermath& out, result<void>& done);
   result<void> convert(detail::hold& held, lock_mode mode, std::optional<milliseconds> wait,
@@ -223,8 +227,12 @@ class engine final : public backend_events {
   milliseconds lease_{}, linger_{}, patience_{};
   std::shared_ptr<cell_desk> cells_;
 
-  aftermath gathered_{instant{}};  // of answers that come together; the callback thread's alone
+  // The callback thread's alone.
+  aftermath gathered_{instant{}};  // of answers that come together
   std::size_t answers_gathered_ = 0;
+  bool answering_ = false;             // it has the mutex, between answers_begin() and answers_end()
+  std::array<slot*, 64> forgotten_{};  // of holds that have gone; left when the mutex is locked for something else
+  std::size_t forgotten_count_ = 0;
 
   core::brief_mutex mutex_;  // everything below
   core::kernel_random random_;

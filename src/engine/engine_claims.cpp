@@ -64,14 +64,14 @@ void engine::serve(slot& at, aftermath& out) {
 }
 
 void engine::apply(claim_record& one, step next, aftermath& out) {
-  if (next.next == machine::ask::enter_anew) {
+  if (next.next == machine::ask::enter_anew) [[unlikely]] {
     unindex(one);
     one.secret = random_.secret();
     one.memo = 0;
     index(one);
     next.next = machine::ask::enter;
   }
-  if (next.next == machine::ask::look) {
+  if (next.next == machine::ask::look) [[unlikely]] {
     ++one.pins;
     out.looks.push_back(&one);
   } else if (next.next != machine::ask::nothing) {
@@ -140,11 +140,14 @@ void engine::deliver(claim_record& one, aftermath& out) {
   one.run = 0;
   if (one.sole != nullptr) return grant(*one.sole, one, out);
   auto& at = *one.at;
-  if (at.claim != &one) return;
+  if (at.claim != &one) [[unlikely]]
+    return;
   auto* first = at.queue.first;
-  if (first == nullptr || first->terms.lease > one.machine.terms().lease) return release_claim(one, out);
+  if (first == nullptr || first->terms.lease > one.machine.terms().lease) [[unlikely]]
+    return release_claim(one, out);
   grant(*first, one, out);
-  if (at.queued > 0) answer_queue(at, about(at, failure(errc::busy), "trying"), true, out);  // attempts do not wait
+  if (at.queued > 0) [[unlikely]]
+    answer_queue(at, about(at, failure(errc::busy), "trying"), true, out);  // attempts do not wait
 }
 
 // A confirmed renewal moves the deadline; nothing else does. false: its holder has been told already that it is over.
@@ -242,7 +245,7 @@ void engine::claim_left(claim_record& one, departure how, aftermath& out) {
   auto& at = *one.at;
   auto* leaver = std::exchange(one.leaver, nullptr);
   if (leaver != nullptr) leaver->on = nullptr;
-  if (how != departure::gone) {
+  if (how != departure::gone) [[likely]] {
     if (leaver != nullptr) finish(*leaver, hold_ptr{}, out);
   } else if (one.releasing) {
     const auto why = about(at, failure(errc::lost, "it was gone when the release arrived"), "releasing");
@@ -253,7 +256,8 @@ void engine::claim_left(claim_record& one, departure how, aftermath& out) {
 }
 
 void engine::settle_record(claim_record& one) noexcept {
-  if (one.machine.at() != phase::over || one.pins > 0 || one.at == nullptr) return;
+  if (one.machine.at() != phase::over || one.pins > 0 || one.at == nullptr) [[likely]]
+    return;
   set_alarm(one, instant::max());
   unindex(one);
   leave_slot(*one.at);
@@ -280,7 +284,7 @@ claim_record* engine::find(const claim_secret& secret) noexcept {
 }
 
 void engine::index(claim_record& one) {
-  if (2 * indexed_ >= buckets_.size()) {
+  if (2 * indexed_ >= buckets_.size()) [[unlikely]] {
     std::vector<claim_record*> wider(std::max<std::size_t>(256, buckets_.size() * 2));
     for (auto* each : buckets_)
       while (each != nullptr) {
@@ -300,7 +304,7 @@ void engine::index(claim_record& one) {
 void engine::unindex(claim_record& one) noexcept {
   if (!std::exchange(one.indexed, false)) return;
   auto** link = &buckets_[bucket_of(one.secret, buckets_.size())];
-  while (*link != &one) link = &(*link)->next;
+  while (*link != &one) [[unlikely]] link = &(*link)->next;
   *link = one.next;
   --indexed_;
 }

@@ -24,9 +24,9 @@ failure lost_failure(const hold& held) {
 // True: the release is settled, `done` says how. False: `waiter` will be answered by the store.
 bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<void>& done) {
   auto* claim = held.claim;
-  if (believed(held) && claim != nullptr && out.now >= claim->machine.until())  // over, though no timer has said so yet
+  if (believed(held) && claim != nullptr && out.now >= claim->machine.until()) [[unlikely]]  // no timer has said so yet
     apply(*claim, claim->machine.timer(out.now), out);
-  if (!believed(held)) {
+  if (!believed(held)) [[unlikely]] {
     const bool lost = held.is.load(std::memory_order_relaxed) == lock_state::lost;
     if (lost) done = lost_failure(held);
     if (held.depth > 0) --held.depth;
@@ -37,16 +37,18 @@ bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<v
     }
     return true;
   }
-  if (--held.depth > 0) return true;
+  if (--held.depth > 0) [[unlikely]]
+    return true;
   held.is.store(lock_state::released, std::memory_order_release);
   held.claim = nullptr;
   claim->held = nullptr;
   claim->releasing = true;
   auto& at = *claim->at;
-  if (claim->upgrade != nullptr) finish_convert(*claim, failure(errc::cancelled, "released while upgrading"), out);
+  if (claim->upgrade != nullptr) [[unlikely]]
+    finish_convert(*claim, failure(errc::cancelled, "released while upgrading"), out);
   if (at.claim == claim) {
     at.current = nullptr;
-    if (at.queue.first != nullptr) {
+    if (at.queue.first != nullptr) [[unlikely]] {
       hand_over(*claim, out);
       if (claim->machine.at() != phase::leaving) {  // passed on, or about to be: for this caller it is over
         emit(event_kind::released, at, held.secret, out.now - held.since, loss_reason::none, nullptr);
@@ -130,6 +132,11 @@ void engine::let_go(hold& held) noexcept {
 }
 
 void engine::forget(hold& held) noexcept {
+  if (calls_->is_working() && held.is.load(std::memory_order_relaxed) == lock_state::released &&
+      forgotten_count_ < forgotten_.size()) {
+    forgotten_[forgotten_count_++] = held.at;
+    return;
+  }
   std::unique_lock lock(mutex_);
   if (held.claim == nullptr && !believed(held)) return leave_slot(*held.at);
   aftermath out(time_.now(), without_waiting());  // granted to somebody who has gone

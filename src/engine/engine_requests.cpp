@@ -41,20 +41,20 @@ result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   one.terms.max_hold = asked.max_hold;
   one.terms.patience = patience_;
   one.terms.push = has.push;
-  if (!fits(one.terms.lease, has.lease_min, has.lease_max))
+  if (!fits(one.terms.lease, has.lease_min, has.lease_max)) [[unlikely]]
     return bad_span("a lease", one.terms.lease, has.lease_min, has.lease_max);
-  if (const auto most = has.lease_max - one.terms.lease; !fits(asked.lock_delay, milliseconds{0}, most))
+  if (const auto most = has.lease_max - one.terms.lease; !fits(asked.lock_delay, milliseconds{0}, most)) [[unlikely]]
     return bad_span("a lock_delay", asked.lock_delay, milliseconds{0}, most);
-  if (asked.max_hold && !fits(*asked.max_hold, milliseconds{1}, longest_wait))
+  if (asked.max_hold && !fits(*asked.max_hold, milliseconds{1}, longest_wait)) [[unlikely]]
     return bad_span("a max_hold", *asked.max_hold, milliseconds{1}, longest_wait);
-  if (asked.wait && !fits(*asked.wait, milliseconds{0}, longest_wait))
+  if (asked.wait && !fits(*asked.wait, milliseconds{0}, longest_wait)) [[unlikely]]
     return bad_span("a wait", *asked.wait, milliseconds{0}, longest_wait);
 
   one.mode = asked.mode;
   one.owner = asked.owner;
   one.how = asked.wait && *asked.wait == milliseconds{0} ? entry::attempt : wanted.how;
-  if (wanted.limit == 0) {
-    if (asked.permits != 1)
+  if (wanted.limit == 0) [[likely]] {
+    if (asked.permits != 1) [[unlikely]]
       return bad("permits = " + std::to_string(asked.permits) + " is for semaphores; a lock has just one");
     if (asked.mode == lock_mode::shared && !has.shared) return lacking(has, "shared mode");
     one.weight = asked.mode == lock_mode::shared ? 1 : lock_capacity;
@@ -67,7 +67,7 @@ result<void> engine::fill(request& one, const wanted_claim& wanted) const {
     one.weight = asked.permits;
     one.capacity = wanted.limit;
   }
-  if (asked.owner && (asked.mode == lock_mode::shared || wanted.limit != 0))
+  if (asked.owner && (asked.mode == lock_mode::shared || wanted.limit != 0)) [[unlikely]]
     return bad("an owner is for exclusive locks: shared holds and permits do not re-enter");
   one.started = time_.now();
   if (asked.wait && one.how == entry::queue) one.wait_until = one.started + *asked.wait;
@@ -129,7 +129,7 @@ void engine::sleep(request& one, wait_reason why) {
   for (;;) {
     const auto seen = one.sleeper->ticket();
     if (one.done.load(std::memory_order_acquire)) break;
-    if (news < 0) {
+    if (news < 0) [[unlikely]] {
       one.sleeper->park(seen);
     } else if (std::exchange(soon, false) ? store_->await_news() == backend::arrival::the_end
                                           : one.sleeper->park_beside(news, seen) && !store_->read_news()) {
@@ -137,7 +137,8 @@ void engine::sleep(request& one, wait_reason why) {
       store_->return_news(backend::loan_end::others_wait);
     }
   }
-  if (news < 0) return;
+  if (news < 0) [[unlikely]]
+    return;
   const bool quiet = open_requests_.load(std::memory_order_relaxed) == 0 && cells_->idle();
   store_->return_news(quiet ? backend::loan_end::quiet : backend::loan_end::others_wait);
 }
@@ -150,6 +151,7 @@ bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
   backend* store = nullptr;
   {
     const std::lock_guard lock(mutex_);
+    leave_forgotten();
     idle = closing_ || open_requests_ == 0;
     store = store_.get();
   }
@@ -185,7 +187,7 @@ result<void> engine::join(request& one, std::string_view name, aftermath& out, s
   one.at = &at;
   ++at.users;
   count_open(+1);
-  if (one.mode == lock_mode::exclusive && one.capacity == lock_capacity) {
+  if (one.mode == lock_mode::exclusive && one.capacity == lock_capacity) [[likely]] {
     join_queue(one, out);
   } else {
     auto& mine = new_claim(at, one, 1);
@@ -200,7 +202,7 @@ result<void> engine::join(request& one, std::string_view name, aftermath& out, s
 void engine::join_queue(request& one, aftermath& out) {
   auto& at = *one.at;
   if (auto* now_held = at.current;
-      one.owner && now_held != nullptr && now_held->owner == one.owner && now_held->valid())
+      one.owner && now_held != nullptr && now_held->owner == one.owner && now_held->valid()) [[unlikely]]
     if (auto same = now_held->itself.lock()) {
       ++same->depth;
       return finish(one, std::move(same), out);
@@ -208,7 +210,8 @@ void engine::join_queue(request& one, aftermath& out) {
   at.queue.push_back(one);
   one.queued = true;
   ++at.queued;
-  if (at.claim == nullptr) return serve(at, out);
+  if (at.claim == nullptr) [[likely]]
+    return serve(at, out);
   // An attempt does not wait for anybody, here or elsewhere. While the store has not answered yet, nobody knows.
   const bool taken = at.claim->machine.at() == phase::held || at.claim->machine.at() == phase::waiting;
   if (one.how == entry::attempt && taken) return finish(one, about(at, failure(errc::busy), "trying"), out);
@@ -225,7 +228,7 @@ void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
   }
   if (one.on != nullptr && one.on->sole == &one) one.on->sole = nullptr;
   if (one.on != nullptr && one.on->leaver == &one) one.on->leaver = nullptr;
-  if (!outcome && one.for_what == request::wish::acquire)
+  if (!outcome && one.for_what == request::wish::acquire) [[unlikely]]
     emit(event_kind::gave_up, at, {}, out.now - one.started, loss_reason::none, &outcome.error());
   one.outcome.emplace(std::move(outcome));
   leave_slot(at);

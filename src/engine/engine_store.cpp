@@ -30,7 +30,8 @@ struct engine::ticket {
   ticket(ticket&& other) noexcept : from(std::exchange(other.from, nullptr)), about(other.about), sent(other.sent) {}
   ticket& operator=(ticket&&) = delete;
   ~ticket() {
-    if (from != nullptr) from->on_answer([this](aftermath&) { from->unpin(*about); });
+    if (from != nullptr) [[unlikely]]
+      from->on_answer([this](aftermath&) { from->unpin(*about); });
   }
 };
 
@@ -55,6 +56,7 @@ template <class F>
 void engine::on_answer(F&& change) noexcept {
   if (gathers_for == this) {
     if (answers_gathered_++ % at_one_time == 0) gathered_.now = time_.now();
+    if (answering_) return change(gathered_);
     const std::lock_guard lock(mutex_);
     return change(gathered_);
   }
@@ -80,6 +82,19 @@ backend::arrival engine::read_together(bool wait) noexcept {
   return got;
 }
 
+// The mutex is not locked for each of them then.
+void engine::answers_begin() noexcept {
+  if (gathers_for != this) return;
+  mutex_.lock();
+  answering_ = true;
+}
+
+void engine::answers_end() noexcept {
+  if (gathers_for != this) return;
+  answering_ = false;
+  mutex_.unlock();
+}
+
 void engine::unpin(claim_record& one) noexcept {
   --one.pins;
   settle_record(one);
@@ -89,6 +104,7 @@ void engine::unpin(claim_record& one) noexcept {
 // store is to be asked because of it is asked from the loop.
 template <class F>
 void engine::on_push(F&& change) noexcept {
+  if (gathers_for == this && answering_) return change(gathered_);
   aftermath out(time_.now());
   {
     const std::lock_guard lock(mutex_);
@@ -100,7 +116,8 @@ void engine::on_push(F&& change) noexcept {
 }
 
 void engine::wake(aftermath& out) {
-  if (out.sleepers.empty() && out.announced.empty()) return;
+  if (out.sleepers.empty() && out.announced.empty()) [[likely]]
+    return;
   out.sleepers.each([](parker* one) { one->unpark(); });
   out.announced.each([](std::shared_ptr<request>& one) {
     auto& its = *one;
@@ -114,7 +131,8 @@ void engine::run(aftermath& out) {
   wake(out);
   if (out.here == inline_work::never && calls_->is_working()) out.here = inline_work::together;  // see listen()
   out.questions.each([&](aftermath::question& one) { ask(one, out.now, out.here); });
-  if (out.looks.empty()) return;
+  if (out.looks.empty()) [[likely]]
+    return;
   {
     const std::lock_guard lock(mutex_);
     out.looks.each([&](claim_record* one) { look_backlog_.push_back(one); });

@@ -135,11 +135,15 @@ struct aftermath {
   class short_list {
    public:
     short_list() noexcept {}  // NOLINT(modernize-use-equals-default): then {} would zero the room
-    short_list(short_list&& other) noexcept : more_(std::move(other.more_)) {
+    short_list(short_list&& other) noexcept : more_(std::exchange(other.more_, nullptr)) {
       for (; count_ < other.count_; ++count_) std::construct_at(few() + count_, std::move(other.few()[count_]));
     }
     short_list& operator=(short_list&&) = delete;
-    ~short_list() { std::destroy_n(few(), count_); }
+    ~short_list() {
+      std::destroy_n(few(), count_);
+      if (more_ != nullptr) [[unlikely]]
+        delete more_;
+    }
 
     void push_back(T one) {
       emplace([&]() -> T { return std::move(one); });
@@ -147,18 +151,20 @@ struct aftermath {
     /// What `make` returns comes into being where it is kept.
     template <class F>
     void emplace(F make) {
-      if (count_ == N) return static_cast<void>(more_.emplace_back(made_by<F>{make}));
+      if (count_ == N) [[unlikely]]
+        return static_cast<void>(more().emplace_back(made_by<F>{make}));
       std::construct_at(few() + count_, made_by<F>{make});
       ++count_;
     }
     template <class F>
     void each(F call) {
       for (std::size_t i = 0; i < count_; ++i) call(few()[i]);
-      for (auto& one : more_) call(one);
+      if (more_ != nullptr) [[unlikely]]
+        for (auto& one : *more_) call(one);
     }
     void clear() noexcept {
       std::destroy_n(few(), std::exchange(count_, 0));
-      more_.clear();
+      if (more_ != nullptr) more_->clear();
     }
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
@@ -168,10 +174,14 @@ struct aftermath {
       F& make;
       operator T() const { return make(); }
     };
+    std::vector<T>& more() {
+      if (more_ == nullptr) more_ = new std::vector<T>;
+      return *more_;
+    }
     [[nodiscard]] T* few() noexcept { return std::launder(reinterpret_cast<T*>(room_)); }
     alignas(T) std::byte room_[N * sizeof(T)];
     std::size_t count_ = 0;
-    std::vector<T> more_{};
+    std::vector<T>* more_ = nullptr;  // hardly ever there: its end is not in the way of all the others'
   };
   instant now{};  ///< taken before anything is sent: every lease counts from here
   inline_work here = inline_work::never;

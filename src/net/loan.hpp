@@ -17,9 +17,16 @@ class loan {
   /// -1: it is lent already, or there is nothing to lend.
   template <class Find>
   [[nodiscard]] int begin(const Find& find) noexcept {
+    return begin_by([&](std::shared_ptr<Connection>& lent) {
+      lent = find();
+      return lent ? lent->borrow() : -1;
+    });
+  }
+  /// The same for an owner that finds and borrows it in one go.
+  template <class Borrow>
+  [[nodiscard]] int begin_by(const Borrow& borrow) noexcept {
     if (is_lent_.exchange(true, std::memory_order_acquire)) return -1;
-    lent_ = find();
-    const int fd = lent_ ? lent_->borrow() : -1;
+    const int fd = borrow(lent_);
     if (fd < 0) over();
     return fd;
   }

@@ -95,7 +95,8 @@ class unique_function<R(Args...), Pointers> {
   }
   void take(unique_function& other) noexcept {
     table_ = std::exchange(other.table_, nullptr);
-    if (table_ != nullptr) table_->move(other.room_, room_);
+    if (table_ != nullptr) [[likely]]
+      table_->move(other.room_, room_);
   }
   void reset() noexcept {
     if (table_ != nullptr) std::exchange(table_, nullptr)->destroy(room_);

@@ -27,7 +27,7 @@ class command_text {
   using pieces = std::array<std::string_view, 3>;
   void argument(const pieces& all) {
     auto* at = argument_of(all[0].size() + all[1].size() + all[2].size());
-    for (const auto one : all) at = copied(at, one);
+    copied(copied(copied(at, all[0]), all[1]), all[2]);
   }
   void argument(std::int64_t number) {
     if (number >= 0 && number < 10) {
@@ -69,7 +69,7 @@ class command_text {
   }();
 
   static char* length(char* at, char before, std::size_t value) noexcept {
-    if (value < ready_lengths.size()) {
+    if (value < ready_lengths.size()) [[likely]] {
       const auto& one = ready_lengths[value];
       std::memcpy(at, one.text, sizeof one.text);  // longest_length has room for it
       *at = before;
@@ -110,7 +110,8 @@ class command_text {
   }
 
   char* room(std::size_t more) {
-    if (room_ - size_ < more) grow(more);
+    if (room_ - size_ < more) [[unlikely]]
+      grow(more);
     return bytes_.get() + size_;
   }
   void wrote(const char* up_to) noexcept { size_ = static_cast<std::size_t>(up_to - bytes_.get()); }

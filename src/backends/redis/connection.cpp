@@ -30,8 +30,15 @@ std::string endpoint::shown() const {
 }
 
 connection::connection(endpoint where, const connection_settings& settings, reactor& loop, const time_source& time,
-                       owner& of)
-    : where_(std::move(where)), settings_(settings), loop_(loop), time_(time), owner_(of), in_(read_size) {}
+                       owner& of, std::shared_ptr<core::brief_mutex> mutex)
+    : where_(std::move(where)),
+      settings_(settings),
+      loop_(loop),
+      time_(time),
+      owner_(of),
+      in_(read_size),
+      kept_mutex_(std::move(mutex)),
+      mutex_(*kept_mutex_) {}
 
 connection::~connection() {
   watch_ = {};
@@ -52,45 +59,46 @@ server_facts connection::facts() const {
 // ---- sending
 
 bool connection::accept(const order& what, inline_work here, reply_handler& done) {
-  auto next = afterwards::nothing;
+  std::optional<afterwards> next;
   {
     const std::lock_guard lock(mutex_);
-    if (!is_up()) return false;
-    const auto now = time_of_asking();
-    if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
-    const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
-    const bool at_once = goes_at_once(here);
-    if (what.part.all != nullptr && !at_once)
-      out_.join(one, what.part, std::move(done));
-    else
-      out_.push(one, what.bytes, std::move(done));
-    next = accepted(here, at_once);
+    next = accept_locked(what, here, done);
   }
-  then(next);
-  return true;
+  if (next) then(*next);
+  return next.has_value();
 }
 
-bool connection::accept(const short_call& what, inline_work here, reply_handler& done) {
-  auto next = afterwards::nothing;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!is_up()) return false;
-    const outbox::about one{.called = what.called, .sent = time_of_asking()};
-    const bool at_once = goes_at_once(here);
-    if (what.all != nullptr && !at_once)
-      out_.join(one, what, std::move(done));
-    else
-      out_.push(one, what, std::move(done));
-    next = accepted(here, at_once);
-  }
-  then(next);
-  return true;
+std::optional<connection::afterwards> connection::accept_locked(const order& what, inline_work here,
+                                                                reply_handler& done) {
+  if (!is_up()) return {};
+  const auto now = time_of_asking();
+  if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
+  const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
+  const bool at_once = goes_at_once(here);
+  if (what.part.all != nullptr && !at_once)
+    out_.join(one, what.part, std::move(done));
+  else
+    out_.push(one, what.bytes, std::move(done));
+  return accepted(here, at_once);
+}
+
+std::optional<connection::afterwards> connection::accept_locked(const short_call& what, inline_work here,
+                                                                reply_handler& done) {
+  if (!is_up()) return {};
+  const outbox::about one{.called = what.called, .sent = time_of_asking()};
+  const bool at_once = goes_at_once(here);
+  if (what.all != nullptr && !at_once)
+    out_.join(one, what, std::move(done));
+  else
+    out_.push(one, what, std::move(done));
+  return accepted(here, at_once);
 }
 
 // [mutex_] It is in the outbox: is it sent now, or when?
 connection::afterwards connection::accepted(inline_work here, bool at_once) {
   watch_deadline();
-  if (corked_ || flush_posted_) return afterwards::nothing;
+  if (corked_ || flush_posted_) [[unlikely]]
+    return afterwards::nothing;
   if (at_once) {
     flush_locked();
     return afterwards::nothing;
@@ -188,20 +196,23 @@ void connection::flush_locked() noexcept {
   while (!out_.unsent().empty() && stream_) {
     const auto rest = out_.unsent();
     const auto moved = stream_->write(rest.data(), rest.size());
-    if (moved.is == net::stream::progress::ended) {
+    if (moved.is == net::stream::progress::ended) [[unlikely]] {
       ::shutdown(socket_, SHUT_RDWR);
       watch_in(EPOLLIN);
       return;
     }
-    if (moved.bytes == 0) return watch_in(watched_ | EPOLLIN | EPOLLOUT);
+    if (moved.bytes == 0) [[unlikely]]
+      return watch_in(watched_ | EPOLLIN | EPOLLOUT);
     out_.sent(moved.bytes);
   }
-  if ((watched_ & EPOLLOUT) != 0) watch_in(watched_ & ~unsigned{EPOLLOUT});
+  if ((watched_ & EPOLLOUT) != 0) [[unlikely]]
+    watch_in(watched_ & ~unsigned{EPOLLOUT});
 }
 
 void connection::watch_in(unsigned events) noexcept {
   if (borrowed_) events &= ~unsigned{EPOLLIN};
-  if (events == watched_ || gate_ < 0) return;
+  if (events == watched_ || gate_ < 0) [[likely]]
+    return;
   watched_ = events;
   epoll_event what{.events = events, .data = {}};
   ::epoll_ctl(gate_, std::exchange(in_gate_, true) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket_, &what);
@@ -234,15 +245,16 @@ bool connection::read(reading how) noexcept {
   bool again = false, some = false;
   do {
     if (state_.load(std::memory_order_acquire) == state::dead || !stream_) return some;
-    if (in_.size() - in_used_ < read_size / 4) in_.resize(in_.size() * 2);
+    if (in_.size() - in_used_ < read_size / 4) [[unlikely]]
+      in_.resize(in_.size() * 2);
     const auto room = in_.size() - in_used_;
     auto* const to = in_.data() + in_used_;
     const auto moved = how == reading::soon && !again ? stream_->read_soon(to, room) : stream_->read(to, room);
-    if (moved.is == net::stream::progress::ended) {
+    if (moved.is == net::stream::progress::ended) [[unlikely]] {
       drop(lost(stream_->reason()), true);
       return some;
     }
-    if (moved.is == net::stream::progress::wants_write) {  // TLS has something to say before it can go on
+    if (moved.is == net::stream::progress::wants_write) [[unlikely]] {  // TLS has something to say before it can go on
       const std::lock_guard lock(mutex_);
       watch_in(watched_ | EPOLLOUT);
       return some;
@@ -270,14 +282,16 @@ bool connection::take_replies() {
   }
   std::memmove(in_.data(), in_.data() + at, in_used_ - at);
   in_used_ -= at;
-  if (in_.size() > read_size && in_used_ == 0) in_ = std::vector<char>(read_size);  // a long survey is over
+  if (in_.size() > read_size && in_used_ == 0) [[unlikely]]
+    in_ = std::vector<char>(read_size);  // a long survey is over
   {
     const std::lock_guard lock(mutex_);
     corked_ = false;
     out_.tidy();
     flush_locked();
   }
-  if (got != reply_parser::outcome::malformed) return true;
+  if (got != reply_parser::outcome::malformed) [[likely]]
+    return true;
   drop(lost("it does not speak Redis' protocol: " + std::string(parser_.wrong())), true);
   return false;
 }
@@ -287,7 +301,8 @@ outbox::pointer connection::asked(std::string_view& bytes) {
   const std::lock_guard lock(mutex_);
   corked_ = true;
   out_.recycle(answered_);
-  if (out_.empty() || !out_.was_sent(out_.front())) return {};  // not an answer, then
+  if (out_.empty() || !out_.was_sent(out_.front())) [[unlikely]]
+    return {};  // not an answer, then
   bytes = out_.bytes_of(out_.front());
   if (out_.front().bundle == 1) return out_.pop();
   out_.pop_bundle(bundle_);
@@ -310,7 +325,7 @@ void connection::answer(reply what) {
   auto one = asked(bytes);
   if (!bundle_.empty()) return answer_bundle(what, bytes);
   if (!one) return drop(lost("a reply came that nobody had asked for"), true);
-  if (what.is() != reply::kind::error) {
+  if (what.is() != reply::kind::error) [[likely]] {
     one->done(what);
     one->done = {};
     return answered_.push_back(std::move(one));
@@ -335,6 +350,7 @@ void connection::answer_bundle(reply what, std::string_view bytes) {
     auto said = what.begin();
     const bool list = what.is() == reply::kind::list && what.size() == all.size();
     const bool same = what.is() == reply::kind::number;
+    owner_.answers_begin();
     for (auto& one : all) {
       const auto mine = list ? *said : what;
       if (list) ++said;
@@ -351,6 +367,7 @@ void connection::answer_bundle(reply what, std::string_view bytes) {
       one->done = {};
       answered_.push_back(std::move(one));
     }
+    owner_.answers_end();
   }
   all.clear();
   if (bundle_.capacity() < all.capacity()) bundle_ = std::move(all);
@@ -362,7 +379,8 @@ void connection::answer_bundle(reply what, std::string_view bytes) {
 // request's: it does not count any more.
 void connection::watch_deadline() {
   const auto due = (is_up() ? out_.front().sent + settings_.timeout : give_up_) + milliseconds{1};
-  if (deadline_at_ <= due) return;
+  if (deadline_at_ <= due) [[likely]]
+    return;
   deadline_at_ = due;
   loop_.call_at(due, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->deadline();

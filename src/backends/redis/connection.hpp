@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,12 +63,17 @@ class connection final : public std::enable_shared_from_this<connection> {
       unsigned hops = 0;  ///< how often it was sent elsewhere before
     };
     virtual bool refused(connection& which, const refusal& what, reply_handler& done) noexcept = 0;
+    /// Around the answers to one bundle.
+    virtual void answers_begin() noexcept {}
+    virtual void answers_end() noexcept {}
 
    protected:
     ~owner() = default;
   };
 
-  connection(endpoint where, const connection_settings& settings, reactor& loop, const time_source& time, owner& of);
+  /// Has a mutex of its own unless it is given its owner's, to be locked once for both by requests that are passed on.
+  connection(endpoint where, const connection_settings& settings, reactor& loop, const time_source& time, owner& of,
+             std::shared_ptr<core::brief_mutex> mutex = std::make_shared<core::brief_mutex>());
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
   ~connection();
@@ -99,9 +105,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   }
   /// The same, unless it is not up: false, and `done` is the caller's still.
   [[nodiscard]] bool accept(const packet& what, inline_work here, reply_handler& done) {
-    return accept({.bytes = what.bytes(), .called = what.called(), .part = what.part()}, here, done);
+    return accept(order_of(what), here, done);
   }
-  [[nodiscard]] bool accept(const short_call& what, inline_work here, reply_handler& done);
   void send(std::string_view request, const script* called, inline_work here, reply_handler&& done) {
     send({.bytes = request, .called = called}, here, std::move(done));
   }
@@ -116,6 +121,14 @@ class connection final : public std::enable_shared_from_this<connection> {
     if (!accept(what, here, done)) refuse(done);
   }
 
+  /// [mutex] For an owner that has it: accepted, unless there is nothing; then() has the rest, once it is unlocked.
+  enum class afterwards : std::uint8_t { nothing, post_flush, send_in_time };
+  [[nodiscard]] std::optional<afterwards> accept_locked(const packet& what, inline_work here, reply_handler& done) {
+    return accept_locked(order_of(what), here, done);
+  }
+  [[nodiscard]] std::optional<afterwards> accept_locked(const short_call& what, inline_work here, reply_handler& done);
+  void then(afterwards what);
+
   /// SUBSCRIBE and the like, whose answer is a push; on a RESP2 connection, nothing else may be sent afterwards.
   void send_for_push(const packet& what, reply_handler done);
 
@@ -125,7 +138,7 @@ class connection final : public std::enable_shared_from_this<connection> {
 
   // See backend. Whoever has borrowed it keeps it alive.
   void flush_left() noexcept;
-  [[nodiscard]] int borrow() noexcept;
+  [[nodiscard]] int borrow_locked() noexcept;  // [mutex]
   /// false: it has ended; nothing more will come.
   [[nodiscard]] bool read_borrowed() noexcept;
   [[nodiscard]] backend::arrival await_borrowed() noexcept;
@@ -154,15 +167,17 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] failure replica_failure() const;
 
   // connection.cpp
+  static order order_of(const packet& what) noexcept {
+    return {.bytes = what.bytes(), .called = what.called(), .part = what.part()};
+  }
   bool accept(const order& what, inline_work here, reply_handler& done);
+  [[nodiscard]] std::optional<afterwards> accept_locked(const order& what, inline_work here, reply_handler& done);
   // [mutex_] What is left to be sent together is counted from the first of it: the clock is not read for each.
   [[nodiscard]] instant time_of_asking() const { return left_ ? out_.back().sent : time_.now(); }
   [[nodiscard]] bool goes_at_once(inline_work here) const noexcept {
     return here == inline_work::if_brief && out_.size() < few && !corked_ && !flush_posted_;
   }
-  enum class afterwards : std::uint8_t { nothing, post_flush, send_in_time };
   [[nodiscard]] afterwards accepted(inline_work here, bool at_once);
-  void then(afterwards what);
   void refuse(reply_handler& done) const;
   enum class reading : std::uint8_t { once, all, soon /* waits for it, once */ };
   bool read(reading how) noexcept;
@@ -194,7 +209,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   const time_source& time_;
   owner& owner_;
 
-  std::recursive_mutex reading_;  // one reader at a time, taken before mutex_; held while the owner or a handler runs
+  core::reentrant_mutex reading_;  // one reader at a time, taken before mutex_; held while the owner or a handler runs
   net::name_lookup lookup_;
   std::vector<std::string> addresses_;  // to be tried
   std::size_t next_address_ = 0;
@@ -208,7 +223,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::vector<outbox::pointer> answered_;  // for the outbox to use again
   std::atomic<bool> muted_{false};         // close(): call nobody any more
 
-  mutable core::brief_mutex mutex_;  // everything below
+  const std::shared_ptr<core::brief_mutex> kept_mutex_;
+  core::brief_mutex& mutex_;  // everything below
   std::atomic<state> state_{state::idle};
   instant give_up_{};  // connecting
   int socket_ = -1;

@@ -13,8 +13,7 @@ constexpr milliseconds attendance{5};  // a socket that callers read themselves 
 
 }  // namespace
 
-int connection::borrow() noexcept {
-  const std::lock_guard lock(mutex_);
+int connection::borrow_locked() noexcept {
   if (borrowed_ || !is_up()) return -1;
   borrowed_ = busy_ = true;
   watch_in(watched_ & ~unsigned{EPOLLIN});

@@ -49,7 +49,7 @@ void master_courier::found(const result<endpoint>& where) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    next = talk_ = std::make_shared<connection>(*where, settings_, loop_, time_, *this);
+    next = talk_ = std::make_shared<connection>(*where, settings_, loop_, time_, *this, kept_mutex_);
     next->follow(forerunners_);
   }
   next->open();
@@ -69,7 +69,8 @@ void master_courier::up(connection& which, const server_facts& found) noexcept {
       forerunners_.add(found);
       where_ = which.where();
       attempts_ = 0;
-      if (!found.resp3) ears = listen_ = std::make_shared<connection>(where_, settings_, loop_, time_, *this);
+      if (!found.resp3)
+        ears = listen_ = std::make_shared<connection>(where_, settings_, loop_, time_, *this, kept_mutex_);
     }
   }
   if (ears) ears->open();
@@ -209,7 +210,11 @@ void master_courier::flush() noexcept {
 }
 
 int master_courier::borrow_news() noexcept {
-  return loan_.begin([this] { return current(); });
+  return loan_.begin_by([this](pointer& lent) {
+    const std::lock_guard lock(mutex_);
+    lent = talk_;
+    return lent ? lent->borrow_locked() : -1;
+  });
 }
 
 void master_courier::close() noexcept {

@@ -61,6 +61,8 @@ class master_courier final : public courier,
   void down(connection& which, const failure& why) noexcept override;
   void pushed(connection& which, reply what) noexcept override;
   bool refused(connection& which, const refusal& what, reply_handler& done) noexcept override;
+  void answers_begin() noexcept override { events_.answers_begin(); }
+  void answers_end() noexcept override { events_.answers_end(); }
 
  private:
   using pointer = std::shared_ptr<connection>;
@@ -84,7 +86,8 @@ class master_courier final : public courier,
   std::atomic<layout*> layout_{nullptr};
   net::loan<connection> loan_;
 
-  mutable core::brief_mutex mutex_;  // everything below
+  const std::shared_ptr<core::brief_mutex> kept_mutex_ = std::make_shared<core::brief_mutex>();
+  core::brief_mutex& mutex_ = *kept_mutex_;  // everything below; it is the connections' as well
   std::condition_variable_any first_;
   std::optional<result<void>> opened_;  // how the first attempt ended
   pointer talk_;                        // requests
@@ -103,11 +106,15 @@ class master_courier final : public courier,
 
 template <class What>
 void master_courier::pass_on(const What& what, inline_work here, reply_handler& done) {
+  pointer to;
+  std::optional<connection::afterwards> next;
   {
     const std::lock_guard lock(mutex_);
-    if (talk_ && talk_->accept(what, here, done)) return;
+    if (talk_) next = talk_->accept_locked(what, here, done);
+    if (next == connection::afterwards::nothing) return;
+    if (next) to = talk_;
   }
-  done(not_connected());
+  to ? to->then(*next) : done(not_connected());
 }
 
 }  // namespace interlock::inline v1::redis_store
