@@ -299,7 +299,7 @@ void native_layout::evict(std::string_view name, const claim_id& who, bool force
   auto out = question(show_script(), keys_, 1, 0);
   add_keys(out, name, keys_);
   way_.send(out, inline_work::never,
-            [this, name, who, force, done = std::move(done)](const result<reply>& said) mutable {
+            [this, name = std::string(name), who, force, done = std::move(done)](const result<reply>& said) mutable {
               if (!said) return done(said.error());
               const auto found = find_shown(*said, who);
               if (!found) return done(false);
