@@ -37,36 +37,4 @@ class brief_mutex {
   std::atomic<int> state_{open};
 };
 
-/// One that its owner may lock again, for the same reason: std::recursive_mutex asks the C library four times for what
-/// a request does once.
-class reentrant_mutex {
- public:
-  reentrant_mutex() noexcept = default;
-  reentrant_mutex(const reentrant_mutex&) = delete;
-  reentrant_mutex& operator=(const reentrant_mutex&) = delete;
-
-  void lock() noexcept {
-    if (owner_.load(std::memory_order_relaxed) != this_thread()) {  // nobody else can make these two equal
-      mutex_.lock();
-      owner_.store(this_thread(), std::memory_order_relaxed);
-    }
-    ++depth_;
-  }
-  void unlock() noexcept {
-    if (--depth_ > 0) return;
-    owner_.store(nullptr, std::memory_order_relaxed);
-    mutex_.unlock();
-  }
-
- private:
-  static const void* this_thread() noexcept {
-    static constinit thread_local const char here = 0;
-    return &here;
-  }
-
-  brief_mutex mutex_;
-  std::atomic<const void*> owner_{nullptr};
-  unsigned depth_ = 0;  // [mutex_]
-};
-
 }  // namespace interlock::inline v1::core

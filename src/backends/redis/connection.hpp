@@ -5,6 +5,7 @@
 #include "backends/redis/outbox.hpp"
 
 #include "core/brief_mutex.hpp"
+#include "core/reentrant_mutex.hpp"
 #include "net/name_lookup.hpp"
 #include "net/stream.hpp"
 
