@@ -4,6 +4,15 @@
 #include <cstdint>
 
 namespace interlock::test_support {
+namespace {
+
+double number_at(std::string_view bytes, std::size_t at) {
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < 8; ++i) out |= std::uint64_t{static_cast<unsigned char>(bytes.at(at + i))} << (8 * i);
+  return static_cast<double>(out);
+}
+
+}  // namespace
 
 redis_native_book::redis_native_book(const redis_server& server, std::string_view name)
     : server_(server), base_("ilk1:{" + std::string(name) + "}:") {
@@ -23,16 +32,13 @@ std::vector<std::string> redis_native_book::holders() const {
   if (book.nil() || book.text.size() < 25) return {};
   std::vector<std::string> out;
   if (book.text[0] == 's') {
-    std::uint64_t ends = 0;
-    for (std::size_t i = 0; i < 8; ++i) ends |= std::uint64_t{static_cast<unsigned char>(book.text[17 + i])} << (8 * i);
-    if (static_cast<double>(ends) >= now()) out.emplace_back();
+    if (number_at(book.text, 17) >= now()) out.emplace_back();
   }
   if (book.text[0] != 'f') return out;
   const auto claims = server_.command({"HGETALL", key('c')});
   for (std::size_t i = 0; i + 1 < claims.size(); i += 2) {
-    const auto state = claims[i + 1].text.at(0);
-    const auto ends = server_.command({"ZSCORE", key('e'), claims[i].text});
-    if (state >= 2 && state <= 4 && std::stod(ends.text) >= now()) out.push_back(claims[i].text);
+    const auto& record = claims[i + 1].text;
+    if (record.at(0) >= 2 && record.at(0) <= 4 && number_at(record, 9) >= now()) out.push_back(claims[i].text);
   }
   return out;
 }
@@ -44,13 +50,12 @@ void redis_native_book::remove_holders() const {
       continue;
     }
     server_.command({"HDEL", key('c'), id});
-    server_.command({"ZREM", key('e'), id});
   }
 }
 
 std::string redis_native_book::keys() const {
   std::string out;
-  for (const char which : {'b', 'c', 'l', 'e'})
+  for (const char which : {'b', 'c', 'l'})
     if (server_.command({"EXISTS", key(which)}) == 1) out += which;
   return out;
 }

@@ -18,7 +18,7 @@ class redis_native_book {
   [[nodiscard]] bool somebody_holds() const { return !holders().empty(); }
   /// As an administrator would, who knows nothing of scripts.
   void remove_holders() const;
-  /// Which of its keys exist: of "bcle".
+  /// Which of its keys exist: of "bcl".
   [[nodiscard]] std::string keys() const;
   [[nodiscard]] std::string key(char which) const;
 

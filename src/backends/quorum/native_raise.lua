@@ -18,8 +18,8 @@ if string.byte(v) == 115 then
 else
   local claims = string.sub(book, 1, -2) .. 'c'
   local record = redis.call('HGET', claims, id)
-  if record and string.byte(record) ~= 5 then
-    redis.call('HSET', claims, id, string.sub(record, 1, 9) .. struct.pack('<I8', token) .. string.sub(record, 18))
+  if record and string.byte(record) < 5 then
+    redis.call('HSET', claims, id, string.sub(record, 1, 17) .. struct.pack('<I8', token) .. string.sub(record, 26))
   end
 end
 return 1

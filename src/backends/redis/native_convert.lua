@@ -36,8 +36,8 @@ local state = rec and byte(rec)
 if not rec or state == 1 or state > 3 then
   answer = {(state == 4 or state == 6) and 1 or 0}
 else
-  local token, since, mode, _, tokens = read('<I8I8BBI4', rec, 10)
-  local weight = read('<I4', rec, 48)
+  local token, since, mode, _, tokens = read('<I8I8BBI4', rec, 18)
+  local weight = read('<I4', rec, 56)
   local changed, old_weight = false, weight
   if new_weight <= weight or ((not up or up == me) and used - weight + new_weight <= cap) then
     if state == 3 then up = false end
@@ -53,12 +53,12 @@ else
   else
     answer = {(how == 1 and 6 or 8) + mode, token, tokens, 0, waiting, 0}
     if how == 1 and state == 2 then
-      up, state, changed = me, 3, true
+      up, sole, state, changed = me, false, 3, true
     end
   end
   if changed then
-    call('HSET', claims, me, write('<B', state) .. sub(rec, 2, 9) .. write('<I8I8BBI4', token, since, mode, 0, tokens)
-      .. sub(rec, 32, 47) .. write('<I4', weight) .. sub(rec, 52))
+    call('HSET', claims, me, write('<B', state) .. sub(rec, 2, 17) .. write('<I8I8BBI4', token, since, mode, 0, tokens)
+      .. sub(rec, 40, 55) .. write('<I4', weight) .. sub(rec, 60))
   end
   if not answer then
     if new_weight <= old_weight then

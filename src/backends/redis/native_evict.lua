@@ -22,18 +22,19 @@ local rec, found = call('HGET', claims, id), 0
 local state = rec and byte(rec)
 if rec and state < 4 then
   found = 1
-  local channel = byte(rec, 76)
-  if channel > 0 then redis.pcall('PUBLISH', sub(rec, 77, 76 + channel), 'e' .. id) end
+  local channel = byte(rec, 84)
+  if channel > 0 then redis.pcall('PUBLISH', sub(rec, 85, 84 + channel), 'e' .. id) end
   if state == 3 then up = false end
   if state == 1 then
     waiting = waiting - 1
-    call('ZREM', line, id)
-  elseif force == 1 then
-    held, used = held - 1, used - read('<I4', rec, 48)
+    torn = call('LREM', line, '1', id) == 0 or torn
+  else
+    sole = false
+    if force == 1 then held, used = held - 1, used - read('<I4', rec, 56) end
   end
   if state == 1 or force == 1 then
     tombs = tombs + 1
-    call('HSET', claims, id, '\6')
+    call('HSET', claims, id, '\6' .. sub(rec, 2, 17))
   else
     call('HSET', claims, id, '\4' .. sub(rec, 2))
   end

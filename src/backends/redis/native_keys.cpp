@@ -67,7 +67,7 @@ void add_keys(packet& to, std::string_view name, told keys) {
   }
   book_key(key, name);
   to.arg(key);
-  for (const char other : {'c', 'l', 'e'}) {
+  for (const char other : {'c', 'l'}) {
     key.back() = other;
     to.arg(key);
   }

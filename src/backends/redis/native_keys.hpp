@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-/// Where the native layout keeps a name: `ilk1:{orders/42}:b` and its neighbours :c, :l and :e. The name stands in
-/// braces, so that all four are in one slot of a cluster; braces and percent signs in it, blanks and control characters
-/// are written as %7B and so on.
+/// Where the native layout keeps a name: `ilk1:{orders/42}:b` and its neighbours :c and :l. The name stands in
+/// braces, so that all three are in one slot of a cluster; braces and percent signs in it, blanks and control
+/// characters are written as %7B and so on.
 namespace interlock::inline v1::redis_store::native {
 
 /// `name` as it stands between the braces.
@@ -23,7 +23,7 @@ command_text::pieces book_key_pieces(std::string_view name, std::string& room);
 
 /// The question of a script about one name or more. A cluster wants to be told all keys, else it cannot tell that some
 /// of them are just moving to another server; elsewhere the scripts find the others beside the book, which is cheaper.
-enum class told : std::uint8_t { book = 1, all_keys = 4 };
+enum class told : std::uint8_t { book = 1, all_keys = 3 };
 inline packet question(const script& what, told keys, std::size_t names, std::size_t arguments) {
   return packet(what, {}, names * static_cast<std::size_t>(keys), arguments);
 }

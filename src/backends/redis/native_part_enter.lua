@@ -52,7 +52,7 @@ end
 --@ native_part_check.lua
 --@ native_part_settle.lua
 local answer
-local rec, wish = call('HGET', claims, me), 1
+local rec, wish, places = call('HGET', claims, me), 1, nil
 if rec then
   --@ native_part_stands.lua
 elseif cap ~= limit and held + waiting > 0 then
@@ -70,9 +70,10 @@ else
       line_new = waiting == 0
       answer = {6 + mode, 0, 0, waiting, 0, 0}
       waiting = waiting + 1
-      call('ZADD', line, seq, me)
+      call('RPUSH', line, me)
     else
       held, used = held + 1, used + weight
+      sole = held == 1 and me
       token = tok
       if mode == 0 then
         token = tok + 1
@@ -83,8 +84,7 @@ else
       end
       answer = waiting == 0 and {2 + mode, token, tokens} or {4 + mode, token, tokens, 0, waiting, 0}
     end
-    call('HSET', claims, me, write('<BI8I8I8', blocked and 1 or 2, seq, token, now) .. mine)
-    call('ZADD', ends_of, till, me)
+    call('HSET', claims, me, write('<BI8I8I8I8', blocked and 1 or 2, seq, till, token, now) .. mine)
     if till > latest then latest = till end
     if till < soonest then soonest = till end
   end

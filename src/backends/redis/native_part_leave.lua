@@ -34,19 +34,16 @@ end
 local was = 0
 --@ native_part_settle.lua
 local rec = call('HGET', claims, me)
--- Whether all is there is not looked up in the ordinary case, it shows in this.
-if rec and byte(rec) < 5 and call('ZREM', ends_of, me) == 0 then
-  --@ native_part_mend.lua
-  rec = false
-end
 local state = rec and byte(rec)
 if rec and state < 5 then
   call('HDEL', claims, me)
   if state == 1 then
     was, waiting = 1, waiting - 1
-    call('ZREM', line, me)
+    -- From the end where it is more likely to be found soon.
+    local near_head = 2 * (seq - read('<I8', rec, 2)) > waiting
+    torn = call('LREM', line, near_head and '1' or '-1', me) == 0 or torn
   else
-    was, held, used = 2, held - 1, used - read('<I4', rec, 48)
+    was, held, used, sole = 2, held - 1, used - read('<I4', rec, 56), false
     if state == 3 then up = false end
   end
   rec = false
@@ -54,8 +51,7 @@ end
 if tomb and not rec then
   local till = now + tomb
   latest, soonest, tombs = math.max(latest, till), math.min(soonest, till), tombs + 1
-  call('ZADD', ends_of, till, me)
-  call('HSET', claims, me, '\5')
+  call('HSET', claims, me, write('<BI8I8', 5, 0, till))
 end
 --@ native_part_serve.lua
 local answer

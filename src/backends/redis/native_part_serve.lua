@@ -7,21 +7,25 @@ for _ = 1, (up or (waiting > 0 and used < cap)) and 1024 or 0 do
     id = up
     rec = call('HGET', claims, id)
     -- While its readers still read, nobody joins them.
-    if not rec or used > read('<I4', rec, 48) then
+    if not rec or used > read('<I4', rec, 56) then
       torn = torn or not rec
       break
     end
     mode, tokens, used, up = 0, 1, cap, false
   elseif waiting > 0 and used < cap then
-    id = used == 0 and call('ZPOPMIN', line)[1] or call('ZRANGE', line, '0', '0')[1]
+    id = call('LINDEX', line, '0')
     rec = id and call('HGET', claims, id)
     local weight = cap + 1
-    if rec then mode, _, tokens, _, _, weight = read('<BBI4I8I8I4', rec, 26) end
+    if rec and byte(rec) == 1 then
+      mode, _, tokens, _, _, weight = read('<BBI4I8I8I4', rec, 34)
+    else
+      torn = true
+    end
     if used + weight > cap then
-      torn = torn or used == 0 or not rec
+      torn = torn or used == 0
       break
     end
-    if used > 0 then call('ZREM', line, id) end
+    call('LPOP', line)
     waiting, held, used = waiting - 1, held + 1, used + weight
   else
     break
@@ -35,14 +39,15 @@ for _ = 1, (up or (waiting > 0 and used < cap)) and 1024 or 0 do
     token, tok = now, now
   end
   if byte(rec) == 1 then
-    call('HSET', claims, id, '\2' .. sub(rec, 2, 9) .. write('<I8I8', token, now) .. sub(rec, 26))
+    call('HSET', claims, id, '\2' .. sub(rec, 2, 17) .. write('<I8I8', token, now) .. sub(rec, 34))
   else
-    call('HSET', claims, id, '\2' .. sub(rec, 2, 9) .. write('<I8', token) .. sub(rec, 18, 25) .. '\0' .. sub(rec, 27, 27)
-      .. write('<I4', 1) .. sub(rec, 32, 47) .. write('<I4', cap) .. sub(rec, 52))
+    call('HSET', claims, id, '\2' .. sub(rec, 2, 17) .. write('<I8', token) .. sub(rec, 26, 33) .. '\0'
+      .. sub(rec, 35, 35) .. write('<I4', 1) .. sub(rec, 40, 55) .. write('<I4', cap) .. sub(rec, 60))
   end
+  sole = held == 1 and id
   -- Protected: a channel that this user may not write to must not keep anybody from letting go.
-  local channel = byte(rec, 76)
+  local channel = byte(rec, 84)
   if id ~= me and channel > 0 then
-    redis.pcall('PUBLISH', sub(rec, 77, 76 + channel), write('<c1Bc16I8I4I4', 'g', mode, id, token, tokens, waiting))
+    redis.pcall('PUBLISH', sub(rec, 85, 84 + channel), write('<c1Bc16I8I4I4', 'g', mode, id, token, tokens, waiting))
   end
 end

@@ -1,37 +1,40 @@
 -- SPDX-License-Identifier: MIT
 -- Forgets what has ended, then grants what fits.
 if soonest < now then
-  local gone
-  repeat
-    gone = call('ZRANGEBYSCORE', ends_of, '-inf', now - 1, 'LIMIT', 0, 500)
-    local waited = {}
-    local records = #gone > 0 and call('HMGET', claims, unpack(gone))
-    for i = 1, #gone do
-      local rec = records[i]
-      local state = rec and byte(rec)
-      if not rec then
-        torn = true
-      elseif state > 4 then
+  local gone, waited = {}, {}
+  soonest = 9007199254740991
+  local all = call('HGETALL', claims)
+  for i = 1, #all, 2 do
+    local rec = all[i + 1]
+    local state, _, till = read('<BI8I8', rec)
+    if till >= now then
+      if till < soonest then soonest = till end
+    else
+      gone[#gone + 1] = all[i]
+      if state > 4 then
         tombs = tombs - 1
       elseif state == 1 then
         waiting = waiting - 1
-        waited[#waited + 1] = gone[i]
+        waited[#waited + 1] = all[i]
       else
-        held = held - 1
-        used = used - read('<I4', rec, 48)
+        held, used, sole = held - 1, used - read('<I4', rec, 56), false
         if state == 3 then up = false end
       end
     end
-    if #gone > 0 then
-      call('ZREM', ends_of, unpack(gone))
-      call('HDEL', claims, unpack(gone))
-    end
-    if #waited > 0 then call('ZREM', line, unpack(waited)) end
-  until #gone < 500
-  if torn then
-    torn = false
-    --@ native_part_mend.lua
   end
-  soonest = tonumber(call('ZRANGE', ends_of, 0, 0, 'WITHSCORES')[2]) or now
+  for i = 1, #gone, 500 do call('HDEL', claims, unpack(gone, i, math.min(i + 499, #gone))) end
+  if #waited > 8 then
+    -- One by one would be a walk through the line for each.
+    local over, left = {}, {}
+    for i = 1, #waited do over[waited[i]] = true end
+    for _, id in ipairs(call('LRANGE', line, 0, -1)) do
+      if not over[id] then left[#left + 1] = id end
+    end
+    call('DEL', line)
+    for i = 1, #left, 500 do call('RPUSH', line, unpack(left, i, math.min(i + 499, #left))) end
+    line_new = true
+  else
+    for i = 1, #waited do call('LREM', line, '1', waited[i]) end
+  end
 end
 --@ native_part_serve.lua

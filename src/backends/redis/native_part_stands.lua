@@ -1,26 +1,39 @@
 -- SPDX-License-Identifier: MIT
--- How my record (rec) stands, after its lease was extended; wish: of how many tokens it wants a fresh block, if several.
+-- How my record (rec) stands, after its lease was extended; wish: of how many tokens it wants a fresh block, if several;
+-- places: where everybody stands in the line, if that was looked up already.
 local state = byte(rec)
 if state > 3 then
   answer = {state == 5 and 0 or 1}
 else
+  local came, till, token, since, mode, how_was, tokens = read('<I8I8I8I8BBI4', rec, 2)
+  local changed = false
   local extended = now + (state == 1 and wait or lease)
-  if extended > tonumber(call('ZSCORE', ends_of, me)) then
-    call('ZADD', ends_of, extended, me)
+  if extended > till then
+    till, changed = extended, true
     if extended > latest then latest = extended end
   end
-  local token, since, mode, _, tokens = read('<I8I8BBI4', rec, 10)
   if state == 1 then
-    local ahead = call('ZRANK', line, me)
+    -- Where it stands if nobody behind it has gone.
+    local ahead = waiting - 1 - seq + came
+    if ahead < 0 or call('LINDEX', line, ahead) ~= me then
+      if not places then
+        places = {}
+        for i, id in ipairs(call('LRANGE', line, 0, -1)) do places[id] = i - 1 end
+      end
+      ahead = places[me]
+    end
     torn = torn or not ahead
     answer = ahead and {6 + mode, 0, 0, ahead, 0, 0} or {0}
   else
     if wish > 1 and mode == 0 then
       token = tok + 1
       if token < now then token = now end
-      tok, tokens = token + wish - 1, wish
-      call('HSET', claims, me, sub(rec, 1, 9) .. write('<I8I8BBI4', token, since, mode, 0, tokens) .. sub(rec, 32))
+      tok, tokens, changed = token + wish - 1, wish, true
     end
     answer = waiting == 0 and {2 + mode, token, tokens} or {4 + mode, token, tokens, 0, waiting, 0}
+  end
+  if changed then
+    call('HSET', claims, me, sub(rec, 1, 9) .. write('<I8I8I8BBI4', till, token, since, mode, how_was, tokens)
+      .. sub(rec, 40))
   end
 end

@@ -206,25 +206,26 @@ void read_origin(std::string_view text, claim_info& into) {
 
 milliseconds whole(std::int64_t micros) { return milliseconds{micros >= 0 ? micros / 1000 : 0}; }
 
-constexpr std::size_t id_in_record = 59;  // native_part_open.lua says what is where
+constexpr std::size_t id_in_record = 67;  // native_part_open.lua says what is where
 
-std::optional<shown_claim> read_record(std::string_view record, std::int64_t ends, std::int64_t now, bool lock) {
-  constexpr std::size_t fixed = 76;
+std::optional<shown_claim> read_record(std::string_view record, std::int64_t now, bool lock) {
+  constexpr std::size_t fixed = 84;
   if (record.size() < fixed) return {};
   const auto state = static_cast<unsigned char>(record[0]);
+  const auto ends = number_at<std::int64_t>(record, 9);
   if (state < 1 || state > 4 || ends < now) return {};
   shown_claim out{number_at<std::uint64_t>(record, 1), state != 1, {}};
   auto& info = out.info;
   if (out.held) {
-    info.token = fencing_token(number_at<std::uint64_t>(record, 9));
-    info.tokens = number_at<std::uint32_t>(record, 27);
+    info.token = fencing_token(number_at<std::uint64_t>(record, 17));
+    info.tokens = number_at<std::uint32_t>(record, 35);
   }
-  info.age = whole(now - number_at<std::int64_t>(record, 17));
+  info.age = whole(now - number_at<std::int64_t>(record, 25));
   info.lease_left = whole(ends - now);
-  info.mode = record[25] == 1 ? lock_mode::shared : lock_mode::exclusive;
-  info.permits = lock ? 1 : number_at<std::uint32_t>(record, 47);
+  info.mode = record[33] == 1 ? lock_mode::shared : lock_mode::exclusive;
+  info.permits = lock ? 1 : number_at<std::uint32_t>(record, 55);
   info.id = public_id(claim_secret(bytes_at(record, id_in_record)));
-  const std::size_t channel = static_cast<unsigned char>(record[75]);
+  const std::size_t channel = static_cast<unsigned char>(record[83]);
   if (record.size() < fixed + channel) return {};
   read_origin(record.substr(fixed + channel), info);
   return out;
@@ -243,12 +244,8 @@ lock_info read_show(std::string_view name, reply said) {
   const bool lock = head[1] == lock_capacity;
   out.limit = lock ? 1 : static_cast<std::uint32_t>(head[1]);
   std::vector<shown_claim> all;
-  while (at != end) {
-    const auto record = (*at).text();
-    if (++at == end) break;
-    if (auto one = read_record(record, (*at).number(), head[0], lock)) all.push_back(std::move(*one));
-    ++at;
-  }
+  for (; at != end; ++at)
+    if (auto one = read_record((*at).text(), head[0], lock)) all.push_back(std::move(*one));
   std::sort(all.begin(), all.end(), [](const auto& left, const auto& right) { return left.seq < right.seq; });
   for (auto& one : all) (one.held ? out.holders : out.waiters).push_back(std::move(one.info));
   return out;
