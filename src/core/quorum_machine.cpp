@@ -90,7 +90,7 @@ quorum_machine::step quorum_machine::ask(instant now, entry how, milliseconds le
   how_ = how;
   lease_ = lease;
   sent_ = now;
-  answered_ = raising_ = raised_ = hints_ = todo_ = final_ = leaves_ = {};
+  answered_ = raising_ = raised_ = told_ = hints_ = todo_ = final_ = leaves_ = {};
   renewing_ = false;
   ordered_ = rules_.in_order && losses_ > 0 && how == entry::queue;
   asked_ = ordered_ ? node_set::one(0) : all();
@@ -126,16 +126,7 @@ quorum_machine::step quorum_machine::voted(unsigned node, unsigned round, instan
   answered_ |= who;
   votes_[node] = vote;
   if (phase_ == phase::asking) return evaluate(now, jitter);
-  if (round == granted_in_) return settle_token(node, vote);
-  step next;
-  if (phase_ == phase::raising && (vote.is == kind::yes || vote.is == kind::place || vote.is == kind::busy)) {
-    raising_ |= who;
-    next.raise = who;
-    next.token = token_;
-    next.raise_to = token_ + std::max(tokens_, 1U) - 1;
-    if (vote.token > token_) next.instead_of = vote.token + std::max(vote.tokens, 1U) - 1;
-  }
-  return next;
+  return round == granted_in_ ? settle_token(node, vote) : step{};
 }
 
 quorum_machine::step quorum_machine::late_vote(unsigned node, unsigned round, instant now, const node_vote& vote) {
@@ -157,7 +148,7 @@ quorum_machine::step quorum_machine::late_vote(unsigned node, unsigned round, in
 // Who answered after the grant made a token of its own, perhaps a larger one. It must not be taken for the claim's.
 quorum_machine::step quorum_machine::settle_token(unsigned node, const node_vote& vote) const noexcept {
   step next;
-  if (!rules_.tokens || vote.is != kind::yes || vote.token <= token_) return next;
+  if (!rules_.tokens || told_.has(node) || vote.is != kind::yes || vote.token <= token_) return next;
   next.raise = node_set::one(node);
   next.token = token_;
   next.raise_to = token_ + std::max(tokens_, 1U) - 1;
@@ -201,7 +192,9 @@ quorum_machine::step quorum_machine::win(instant now) {
     if (yes.has(i) && votes_[i].token == token_) raised_ |= node_set::one(i);
   if (raised_.size() >= needed_) return grant(now);
   phase_ = phase::raising;
-  raising_ = (with(kind::yes) | with(kind::place) | with(kind::busy)) - raised_;
+  // Who has not answered yet is told as well, behind the question: whatever token it makes, nobody may see that.
+  told_ = asked_ - answered_;
+  raising_ = (with(kind::yes) | with(kind::place) | with(kind::busy) | told_) - raised_;
   step next;
   next.raise = raising_;
   next.token = token_;

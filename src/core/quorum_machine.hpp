@@ -199,6 +199,7 @@ class quorum_machine {
   instant sent_{};
   bool ordered_ = false, renewing_ = false;
   node_set asked_{}, answered_{}, raising_{}, raised_{};
+  node_set told_{};  // the token, behind a question that was not answered yet
   std::array<node_vote, most_nodes> votes_{};
   std::uint64_t token_ = 0;
   std::uint32_t tokens_ = 0;

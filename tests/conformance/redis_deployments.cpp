@@ -53,7 +53,7 @@ struct with_few_rights final : one_server {
   with_few_rights()
       : one_server({.users = {"locker on >secret ~ilk1:* &ilk1:* +hello +info +eval +evalsha +subscribe +unsubscribe "
                               "+publish +time +get +set +setrange +del +pexpire +lpop +lpush +rpush +lindex +lrange "
-                              "+lrem +hget +hset +hdel +hlen +hvals +hgetall +scan"}}) {}
+                              "+lrem +hget +hset +hsetnx +hdel +hlen +hvals +hgetall +scan"}}) {}
   std::string url() const override { return "redis://locker:secret@127.0.0.1:" + std::to_string(server.port()); }
 };
 

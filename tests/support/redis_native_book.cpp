@@ -38,7 +38,9 @@ std::vector<std::string> redis_native_book::holders() const {
   const auto claims = server_.command({"HGETALL", key('c')});
   for (std::size_t i = 0; i + 1 < claims.size(); i += 2) {
     const auto& record = claims[i + 1].text;
-    if (record.at(0) >= 2 && record.at(0) <= 4 && number_at(record, 9) >= now()) out.push_back(claims[i].text);
+    const bool heir = book.text.at(61) == 3 && book.text.compare(62, 16, claims[i].text) == 0;
+    if ((heir || (record.at(0) >= 2 && record.at(0) <= 4)) && number_at(record, 9) >= now())
+      out.push_back(claims[i].text);
   }
   return out;
 }

@@ -1,25 +1,39 @@
 -- SPDX-License-Identifier: MIT
--- The token of a grant that a majority has agreed to: no smaller one is made here from now on.
+-- The token of a grant that a majority has agreed to: no smaller one is made here from now on. Nobody has seen one that
+-- was made here for this claim and is larger, so that is forgotten.
 -- KEYS: book. ARGV: what the register must be at least, the claim's own token, its id, milliseconds that a new book is
--- kept, a token that was made here for the same claim too late and that nobody has seen (0: none). What the bytes of a
+-- kept, a token that was made here for the same claim too late (0: none, or it holds and shows it). What the bytes of a
 -- book mean is said in redis/native_part_open.lua.
+local read, write, sub = struct.unpack, struct.pack, string.sub
 local book, top, token, id = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local v = redis.call('GET', book)
 if not v then
   local clock = redis.call('TIME')
   local kept = clock[1] * 1000000 + clock[2] + ARGV[4] * 1000
-  redis.call('SET', book, struct.pack('<BI8I8', 105, top, kept), 'PX', ARGV[4])
+  redis.call('SET', book, write('<BI8I8', 105, top, kept), 'PX', ARGV[4])
   return 1
 end
-local known = struct.unpack('<I8', v, 2)
-if known < top or known == tonumber(ARGV[5]) then redis.call('SETRANGE', book, 1, struct.pack('<I8', top)) end
-if string.byte(v) == 115 then
-  if string.sub(v, 76, 91) == id then redis.call('SETRANGE', book, 25, struct.pack('<I8', token)) end
-else
-  local claims = string.sub(book, 1, -2) .. 'c'
+local form, known = read('<BI8', v)
+local made, mode, tokens, _ = 0, 1, 0, nil
+if form == 115 then
+  if sub(v, 76, 91) == id then
+    made, _, mode, _, tokens = read('<I8I8BBI4', v, 26)
+    redis.call('SETRANGE', book, 25, write('<I8', token))
+  end
+elseif form == 102 then
+  local claims = sub(book, 1, -2) .. 'c'
   local record = redis.call('HGET', claims, id)
   if record and string.byte(record) < 5 then
-    redis.call('HSET', claims, id, string.sub(record, 1, 17) .. struct.pack('<I8', token) .. string.sub(record, 26))
+    made, _, mode, _, tokens = read('<I8I8BBI4', record, 18)
+    if string.byte(v, 62) == 3 and sub(v, 63, 78) == id then
+      made = read('<I8', v, 79)
+      redis.call('SETRANGE', book, 78, write('<I8', token))
+    else
+      redis.call('HSET', claims, id, sub(record, 1, 17) .. write('<I8', token) .. sub(record, 26))
+    end
   end
+end
+if known < top or known == tonumber(ARGV[5]) or (mode == 0 and known == made + tokens - 1) then
+  redis.call('SETRANGE', book, 1, write('<I8', top))
 end
 return 1

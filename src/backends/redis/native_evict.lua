@@ -27,7 +27,8 @@ if rec and state < 4 then
   if state == 3 then up = false end
   if state == 1 then
     waiting = waiting - 1
-    torn = call('LREM', line, '1', id) == 0 or torn
+    --@ native_part_place.lua
+    torn = call('LREM', line, '1', place) == 0 or torn
   else
     sole = false
     if force == 1 then held, used = held - 1, used - read('<I4', rec, 56) end

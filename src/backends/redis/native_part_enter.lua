@@ -48,6 +48,7 @@ if form == 115 and sub(v, 76, 91) ~= me then
   end
 end
 
+--@ native_part_join.lua
 --@ native_part_open.lua
 --@ native_part_check.lua
 --@ native_part_settle.lua
@@ -70,7 +71,8 @@ else
       line_new = waiting == 0
       answer = {6 + mode, 0, 0, waiting, 0, 0}
       waiting = waiting + 1
-      call('RPUSH', line, me)
+      call('RPUSH', line, me .. sub(mine, 1, 1) .. sub(mine, 3, 6) .. sub(mine, 23, 26)
+        .. sub(mine, 52, 51 + byte(mine, 51)))
     else
       held, used = held + 1, used + weight
       sole = held == 1 and me

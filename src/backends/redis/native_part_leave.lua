@@ -24,7 +24,7 @@ end
 if form == 102 and not tomb then
   --@ native_part_hand_over.lua
 end
-if tomb and v then
+if v and (tomb or byte(v, 62) == 3) then
   --@ native_part_touch.lua
 end
 --@ native_part_open.lua
@@ -41,7 +41,8 @@ if rec and state < 5 then
     was, waiting = 1, waiting - 1
     -- From the end where it is more likely to be found soon.
     local near_head = 2 * (seq - read('<I8', rec, 2)) > waiting
-    torn = call('LREM', line, near_head and '1' or '-1', me) == 0 or torn
+    --@ native_part_place.lua
+    torn = call('LREM', line, near_head and '1' or '-1', place) == 0 or torn
   else
     was, held, used, sole = 2, held - 1, used - read('<I4', rec, 56), false
     if state == 3 then up = false end

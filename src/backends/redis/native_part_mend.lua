@@ -4,13 +4,15 @@ local order, all, known = call('LRANGE', line, 0, -1), call('HGETALL', claims), 
 call('DEL', line)
 for i = 1, #all, 2 do known[all[i]] = all[i + 1] end
 keep, soonest, used, held, waiting, tombs, up, sole = 0, 0, 0, 0, 0, 0, false, false
-for _, id in ipairs(order) do
+for i = 1, #order do
+  local id = sub(order[i], 1, 16)
   local rec = known[id]
   if rec and byte(rec) == 1 then
     known[id] = nil
     latest = math.max(latest, read('<I8', rec, 10))
     waiting = waiting + 1
-    call('RPUSH', line, id)
+    --@ native_part_place.lua
+    call('RPUSH', line, place)
   end
 end
 for id, rec in pairs(known) do

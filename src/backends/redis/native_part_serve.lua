@@ -13,7 +13,8 @@ for _ = 1, (up or (waiting > 0 and used < cap)) and 1024 or 0 do
     end
     mode, tokens, used, up = 0, 1, cap, false
   elseif waiting > 0 and used < cap then
-    id = call('LINDEX', line, '0')
+    local place = call('LINDEX', line, '0')
+    id = place and sub(place, 1, 16)
     rec = id and call('HGET', claims, id)
     local weight = cap + 1
     if rec and byte(rec) == 1 then

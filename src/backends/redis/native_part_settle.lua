@@ -15,7 +15,8 @@ if soonest < now then
         tombs = tombs - 1
       elseif state == 1 then
         waiting = waiting - 1
-        waited[#waited + 1] = all[i]
+        --@ native_part_place.lua
+        waited[#waited + 1] = place
       else
         held, used, sole = held - 1, used - read('<I4', rec, 56), false
         if state == 3 then up = false end
@@ -27,8 +28,8 @@ if soonest < now then
     -- One by one would be a walk through the line for each.
     local over, left = {}, {}
     for i = 1, #waited do over[waited[i]] = true end
-    for _, id in ipairs(call('LRANGE', line, 0, -1)) do
-      if not over[id] then left[#left + 1] = id end
+    for _, place in ipairs(call('LRANGE', line, 0, -1)) do
+      if not over[place] then left[#left + 1] = place end
     end
     call('DEL', line)
     for i = 1, #left, 500 do call('RPUSH', line, unpack(left, i, math.min(i + 499, #left))) end

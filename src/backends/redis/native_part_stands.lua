@@ -15,10 +15,11 @@ else
   if state == 1 then
     -- Where it stands if nobody behind it has gone.
     local ahead = waiting - 1 - seq + came
-    if ahead < 0 or call('LINDEX', line, ahead) ~= me then
+    local there = ahead >= 0 and call('LINDEX', line, ahead)
+    if not there or sub(there, 1, 16) ~= me then
       if not places then
         places = {}
-        for i, id in ipairs(call('LRANGE', line, 0, -1)) do places[id] = i - 1 end
+        for i, place in ipairs(call('LRANGE', line, 0, -1)) do places[sub(place, 1, 16)] = i - 1 end
       end
       ahead = places[me]
     end

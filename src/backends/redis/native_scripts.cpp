@@ -10,9 +10,11 @@
 #include "backends/redis/native_part_check.lua.hpp"
 #include "backends/redis/native_part_enter.lua.hpp"
 #include "backends/redis/native_part_hand_over.lua.hpp"
+#include "backends/redis/native_part_join.lua.hpp"
 #include "backends/redis/native_part_leave.lua.hpp"
 #include "backends/redis/native_part_mend.lua.hpp"
 #include "backends/redis/native_part_open.lua.hpp"
+#include "backends/redis/native_part_place.lua.hpp"
 #include "backends/redis/native_part_save.lua.hpp"
 #include "backends/redis/native_part_serve.lua.hpp"
 #include "backends/redis/native_part_settle.lua.hpp"
@@ -29,8 +31,10 @@ std::string_view part(std::string_view file) {
   if (file == "native_part_check.lua") return embedded::redis_native_part_check_lua;
   if (file == "native_part_enter.lua") return embedded::redis_native_part_enter_lua;
   if (file == "native_part_hand_over.lua") return embedded::redis_native_part_hand_over_lua;
+  if (file == "native_part_join.lua") return embedded::redis_native_part_join_lua;
   if (file == "native_part_leave.lua") return embedded::redis_native_part_leave_lua;
   if (file == "native_part_open.lua") return embedded::redis_native_part_open_lua;
+  if (file == "native_part_place.lua") return embedded::redis_native_part_place_lua;
   if (file == "native_part_save.lua") return embedded::redis_native_part_save_lua;
   if (file == "native_part_serve.lua") return embedded::redis_native_part_serve_lua;
   if (file == "native_part_settle.lua") return embedded::redis_native_part_settle_lua;

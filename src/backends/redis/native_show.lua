@@ -15,6 +15,9 @@ if form == 115 then
 end
 local out = {now, read('<I4', v, 42)}
 for _, rec in ipairs(call('HVALS', string.sub(KEYS[1], 1, -2) .. 'c')) do
+  if string.byte(v, 62) == 3 and string.sub(rec, 68, 83) == string.sub(v, 63, 78) then
+    rec = '\2' .. string.sub(rec, 2, 17) .. string.sub(v, 79, 94) .. string.sub(rec, 34)
+  end
   if string.byte(rec) < 5 then out[#out + 1] = rec end
 end
 return out
