@@ -197,13 +197,18 @@ quorum_machine::step quorum_machine::win(instant now) {
   raising_ = (with(kind::yes) | with(kind::place) | with(kind::busy) | told_) - raised_;
   step next;
   next.raise = raising_;
+  next.behind = told_;
   next.token = token_;
   next.raise_to = token_ + std::max(tokens_, 1U) - 1;
   return next;
 }
 
 quorum_machine::step quorum_machine::raised(unsigned node, unsigned round, instant now, bool done) {
-  if (round != round_ || phase_ != phase::raising) return {};
+  if (round == round_ && !done) told_ -= node_set::one(node);
+  if (round != round_ || phase_ != phase::raising) {
+    const bool answered = round == round_ && answered_.has(node) && !done;
+    return answered && phase_ == phase::held && round == granted_in_ ? settle_token(node, votes_[node]) : step{};
+  }
   raising_ -= node_set::one(node);
   if (done) raised_ |= node_set::one(node);
   if (raised_.size() >= needed_) return grant(now);

@@ -123,6 +123,7 @@ class quorum_machine {
     node_set enter{}, raise{}, leave{}, leave_final{};
     std::uint64_t raise_to = 0, token = 0;  ///< raise: what the register must be at least, and the claim's own token
     std::uint64_t instead_of = 0;           ///< raise: a token that this node made, and that nobody will ever see
+    node_set behind{};                      ///< of raise: who has not answered yet, and may still make such a token
     std::optional<verdict> say{};           ///< how the round ended
     std::optional<departure> left{};        ///< how the leave ended
     bool unconfirmed = false;               ///< leave: too few nodes have confirmed it; ask again

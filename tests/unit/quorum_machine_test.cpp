@@ -384,12 +384,18 @@ TEST(quorum_machine, who_has_not_answered_yet_is_told_the_token_behind_the_quest
   static_cast<void>(b.ask());
   static_cast<void>(b.cast(0, yes(1)));
   static_cast<void>(b.cast(1, yes(2)));
-  EXPECT_EQ(b.cast(2, yes(3)).raise, nodes({0, 1, 3, 4}));
+  const auto won = b.cast(2, yes(3));
+  EXPECT_EQ(won.raise, nodes({0, 1, 3, 4}));
+  EXPECT_EQ(won.behind, nodes({3, 4}));
   EXPECT_TRUE(b.cast(3, is(vote::busy)).raise.empty());
   EXPECT_FALSE(b.m.raised(0, b.m.round(), b.now, false).say);
   EXPECT_FALSE(b.m.raised(1, b.m.round(), b.now, true).say);
   EXPECT_EQ(b.m.raised(3, b.m.round(), b.now, true).say->is, say::held);
   EXPECT_TRUE(b.cast(4, yes(9)).raise.empty()) << "what it was told came behind its own token";
+  const auto again = b.m.raised(4, b.m.round(), b.now, false);
+  EXPECT_EQ(again.raise, nodes({4})) << "it could not be told";
+  EXPECT_TRUE(again.behind.empty());
+  EXPECT_EQ(again.instead_of, 9U);
 }
 
 TEST(quorum_machine, a_grant_whose_token_reaches_no_majority_fails_and_is_undone) {

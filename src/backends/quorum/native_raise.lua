@@ -2,8 +2,8 @@
 -- The token of a grant that a majority has agreed to: no smaller one is made here from now on. Nobody has seen one that
 -- was made here for this claim and is larger, so that is forgotten.
 -- KEYS: book. ARGV: what the register must be at least, the claim's own token, its id, milliseconds that a new book is
--- kept, a token that was made here for the same claim too late (0: none, or it holds and shows it). What the bytes of a
--- book mean is said in redis/native_part_open.lua.
+-- kept, a token that was made here for the same claim too late (0: none; -1: its own). What the bytes of a book mean is
+-- said in redis/native_part_open.lua.
 local read, write, sub = struct.unpack, struct.pack, string.sub
 local book, top, token, id = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local v = redis.call('GET', book)
@@ -33,7 +33,9 @@ elseif form == 102 then
     end
   end
 end
-if known < top or known == tonumber(ARGV[5]) or (mode == 0 and known == made + tokens - 1) then
+local late = tonumber(ARGV[5])
+if late == -1 and mode == 0 then late = made + tokens - 1 end
+if known < top or known == late then
   redis.call('SETRANGE', book, 1, write('<I8', top))
 end
 return 1

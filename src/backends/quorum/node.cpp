@@ -5,6 +5,7 @@
 #include "backends/quorum/plain_raise.lua.hpp"
 #include "backends/redis/info.hpp"
 #include "backends/redis/native_keys.hpp"
+#include "backends/redis/native_record.hpp"
 #include "backends/redis/plain_keys.hpp"
 #include "backends/redis/plain_scripts.hpp"
 
@@ -130,19 +131,24 @@ void node::raise(const claim& who, const token_news& what, inline_work here, com
       done(got.error());
   };
   const auto life = redis_store::companion_life(who.lease).count();
+  // Whatever the claim was given is only then the answer to that question if nothing was asked in between. So this is
+  // not sent again, as a script's call is that the server does not know any more.
+  const auto behind = [&](const script& raise, std::string_view key, std::string_view id) {
+    const auto to = std::to_string(what.to), token = std::to_string(what.token), keep = std::to_string(life);
+    way_->send(packet({"EVALSHA", raise.sha, "1", key, to, token, id, keep, "-1"}, key), here, std::move(answer));
+  };
   if (server_.redis.layout == "native") {
     std::string book;
     redis_store::native::book_key(book, who.name);
+    if (what.behind) return behind(native_raise(), book, redis_store::native::bytes_of(who.secret));
     packet out(native_raise(), {book}, 5);
-    const auto& id = who.secret.bytes();
-    out.arg(number(what.to)).arg(number(what.token));
-    out.arg(std::string_view(reinterpret_cast<const char*>(id.data()), id.size()))
-        .arg(life)
-        .arg(number(what.instead_of));
+    out.arg(number(what.to)).arg(number(what.token)).arg(redis_store::native::bytes_of(who.secret));
+    out.arg(life).arg(number(what.instead_of));
     return way_->send(out, here, std::move(answer));
   }
   const auto value = redis_store::value_of(who.secret);
   const auto companion = redis_store::beside(locks_->route(who.name), redis_store::companion_letter);
+  if (what.behind) return behind(plain_raise(), companion, {value.data(), value.size()});
   packet out(plain_raise(), {companion}, 5);
   out.arg(number(what.to)).arg(number(what.token));
   out.arg(std::string_view(value.data(), value.size())).arg(life).arg(number(what.instead_of));

@@ -54,6 +54,7 @@ class node final : public backend_events {
     std::uint64_t to = 0;          ///< what is the least from now on
     std::uint64_t token = 0;       ///< of the claim
     std::uint64_t instead_of = 0;  ///< made here too late, and seen by nobody
+    bool behind = false;           ///< it is told behind a question that may still make such a one
   };
   void raise(const claim& who, const token_news& what, inline_work here, completion<bool> done);
   /// From now on its memory is taken for good, until it is restarted again.

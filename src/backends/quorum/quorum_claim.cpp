@@ -221,7 +221,8 @@ void quorum_claim::plan(const step& next, entry how) {
     if (next.leave_final.has(i)) add(errand::kind::leave).final = finality::final;
     if (next.enter.has(i)) add(machine_.renewing() ? errand::kind::look : errand::kind::enter).how = how;
     if (next.raise.has(i))
-      add(errand::kind::raise).token = {.to = next.raise_to, .token = next.token, .instead_of = next.instead_of};
+      add(errand::kind::raise).token = {
+          .to = next.raise_to, .token = next.token, .instead_of = next.instead_of, .behind = next.behind.has(i)};
   }
   if (next.say && !askers_.empty()) answers_.asked.emplace_back(std::exchange(askers_, {}), answer_to(*next.say));
   if (next.left && !leavers_.empty())
