@@ -48,6 +48,7 @@ if form == 115 and sub(v, 76, 91) ~= me then
   end
 end
 
+local place = me .. sub(mine, 1, 1) .. sub(mine, 3, 6) .. sub(mine, 23, 26) .. sub(mine, 52, 51 + byte(mine, 51))
 --@ native_part_join.lua
 --@ native_part_open.lua
 --@ native_part_check.lua
@@ -71,8 +72,7 @@ else
       line_new = waiting == 0
       answer = {6 + mode, 0, 0, waiting, 0, 0}
       waiting = waiting + 1
-      call('RPUSH', line, me .. sub(mine, 1, 1) .. sub(mine, 3, 6) .. sub(mine, 23, 26)
-        .. sub(mine, 52, 51 + byte(mine, 51)))
+      call('RPUSH', line, place)
     else
       held, used = held + 1, used + weight
       sole = held == 1 and me

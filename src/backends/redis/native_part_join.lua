@@ -7,7 +7,6 @@ if form == 102 and how == 1 then
   if waiting > 0 and used == cap and cap == limit and known ~= 1 and soonest >= now and till + 60000000 <= keep
     and till + 86400000000 <= kept and call('HLEN', claims) == held + waiting + tombs
     and call('HSETNX', claims, me, write('<BI8I8I8I8', 1, seq + 1, till, 0, now) .. mine) == 1 then
-    local place = me .. sub(mine, 1, 1) .. sub(mine, 3, 6) .. sub(mine, 23, 26) .. sub(mine, 52, 51 + byte(mine, 51))
     -- Somebody is missing in the line: a number that cannot be right makes whoever comes next mend it.
     if call('RPUSH', sub(book, 1, -2) .. 'l', place) ~= waiting + 1 then tombs = tombs + 1 end
     if till < soonest then soonest = till end
