@@ -204,10 +204,13 @@ quorum_machine::step quorum_machine::win(instant now) {
 }
 
 quorum_machine::step quorum_machine::raised(unsigned node, unsigned round, instant now, bool done) {
-  if (round == round_ && !done) told_ -= node_set::one(node);
+  // Told behind its question, and in vain. What follows from that is asked for once: a node that is away refuses at
+  // once.
+  const bool untold = round == round_ && !done && told_.has(node);
+  if (untold) told_ -= node_set::one(node);
   if (round != round_ || phase_ != phase::raising) {
-    const bool answered = round == round_ && answered_.has(node) && !done;
-    return answered && phase_ == phase::held && round == granted_in_ ? settle_token(node, votes_[node]) : step{};
+    const bool late = untold && answered_.has(node) && phase_ == phase::held && round == granted_in_;
+    return late ? settle_token(node, votes_[node]) : step{};
   }
   raising_ -= node_set::one(node);
   if (done) raised_ |= node_set::one(node);

@@ -396,6 +396,7 @@ TEST(quorum_machine, who_has_not_answered_yet_is_told_the_token_behind_the_quest
   EXPECT_EQ(again.raise, nodes({4})) << "it could not be told";
   EXPECT_TRUE(again.behind.empty());
   EXPECT_EQ(again.instead_of, 9U);
+  EXPECT_TRUE(b.m.raised(4, b.m.round(), b.now, false).raise.empty()) << "nor can this be: not for ever";
 }
 
 TEST(quorum_machine, a_grant_whose_token_reaches_no_majority_fails_and_is_undone) {
