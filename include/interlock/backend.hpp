@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,6 +77,11 @@ enum class inline_work : std::uint8_t {
   if_brief,
   together,  ///< not yet: this thread is about to ask for more, and calls flush() then; should that take longer than
              ///< some milliseconds, the backend must not wait for it
+  /// These two: if_brief, and the caller has nothing to do but wait for the answer, alone: the backend may fetch it,
+  /// too, and call the completion before it returns. For some milliseconds at most, then it returns without; or as long
+  /// as backend::fetches_answers() says, because nobody is going to want the caller back before that.
+  with_answer_soon,
+  with_answer,
 };
 
 /// How a claim stands in the store.
@@ -169,6 +175,9 @@ class backend {
   /// Ends exactly this claim. Gently: it is marked, its holder is told, and the record stays until the lease is over,
   /// so that nobody is granted the lock while the holder believes in it. By force: now. false: it was gone already.
   virtual void evict(std::string_view name, const claim_id& who, bool force, completion<bool> done) = 0;
+
+  /// Optional: whether it knows what inline_work::with_answer means, and for how long that may take at most.
+  [[nodiscard]] virtual std::optional<milliseconds> fetches_answers() const noexcept { return {}; }
 
   /// Optional. Sends what was asked with inline_work::together; so does borrow_news(), unless it answers -1.
   virtual void flush() noexcept {}

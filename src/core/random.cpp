@@ -9,7 +9,7 @@
 
 namespace interlock::inline v1::core {
 
-std::array<std::byte, 16> kernel_random::draw() {
+[[gnu::hot]] std::array<std::byte, 16> kernel_random::draw() {
   std::array<std::byte, 16> out{};
   if (used_ == block_.size()) {
     std::size_t got = 0;
@@ -28,10 +28,10 @@ std::array<std::byte, 16> kernel_random::draw() {
   return out;
 }
 
-claim_secret kernel_random::secret() { return claim_secret(draw()); }
+[[gnu::hot]] claim_secret kernel_random::secret() { return claim_secret(draw()); }
 
 // Jitter needs no secrecy: a small generator, seeded once.
-double kernel_random::fraction() noexcept {
+[[gnu::hot]] double kernel_random::fraction() noexcept {
   if (jitter_ == 0) {
     try {
       const auto seed = draw();

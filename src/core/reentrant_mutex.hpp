@@ -22,6 +22,13 @@ class reentrant_mutex {
     }
     ++depth_;
   }
+  /// false: somebody has it, perhaps this thread itself.
+  bool try_lock() noexcept {
+    if (!mutex_.try_lock()) return false;
+    owner_.store(this_thread(), std::memory_order_relaxed);
+    ++depth_;
+    return true;
+  }
   void unlock() noexcept {
     if (--depth_ > 0) return;
     owner_.store(nullptr, std::memory_order_relaxed);

@@ -70,6 +70,10 @@ result<std::shared_ptr<engine>> engine::open(std::string_view text, client_optio
     made->store_ = std::move(*store);
   }
   made->cells_->attach(made->store_->cells());
+  if (const auto most = made->store_->fetches_answers()) {
+    made->fetches_answers_ = true;
+    made->fetches_in_time_ = *most < made->patience_;
+  }
   const auto& has = made->traits();
   if (const auto need = made->options_.require.value_or(guarantee::best_effort); has.guarantee < need) {
     made->close();
@@ -107,20 +111,20 @@ engine::~engine() {
   store_.reset();  // drops unanswered questions, which unpin their claims: the records must still be there
 }
 
-bool engine::forked() const noexcept { return born_in_ != fork_generation(); }
+[[gnu::hot]] bool engine::forked() const noexcept { return born_in_ != fork_generation(); }
 
 failure engine::closed_failure() const {
   return failure(errc::closed, forked() ? "this client belongs to the parent process; open another after fork()"
                                         : "this client was closed");
 }
 
-void engine::set_alarm(alarm& what, instant due) {
+[[gnu::hot]] void engine::set_alarm(alarm& what, instant due) {
   timetable_.set(what, due);
   if (due != instant::max()) wake_loop();
 }
 
 // [mutex_] Unless it is going to be awake by then.
-void engine::wake_loop() {
+[[gnu::hot]] void engine::wake_loop() {
   if (timetable_.not_before() >= loop_awake_ || closed_) [[likely]]
     return;
   const auto next = timetable_.next();
@@ -159,7 +163,7 @@ result<void> engine::check_name(std::string_view name) const {
 }
 
 // A name that has no slot yet is checked. `shown`: as the caller said it, if that is not the same.
-result<slot*> engine::slot_of(std::string_view full, std::string_view shown) {
+[[gnu::hot]] result<slot*> engine::slot_of(std::string_view full, std::string_view shown) {
   if (auto* const found = slots_.find(full)) {
     if (found->users == 0) --idle_slots_;
     return found;
@@ -171,7 +175,7 @@ result<slot*> engine::slot_of(std::string_view full, std::string_view shown) {
 }
 
 // A slot nobody uses is kept for the next time, within reason.
-void engine::leave_slot(slot& at) noexcept {
+[[gnu::hot]] void engine::leave_slot(slot& at) noexcept {
   if (--at.users > 0) [[likely]]
     return;
   if (++idle_slots_ <= idle_slots_kept || closing_) return;  // close() walks through them

@@ -140,6 +140,7 @@ class engine final : public backend_events {
   void sleep(request& one, wait_reason why);
   bool listen(parker& mine, std::uint32_t seen) noexcept;
   [[nodiscard]] static wait_reason awaited_by(const request& one);
+  [[nodiscard]] inline_work how_to_ask(const wait_reason& why, bool wakes_early, const aftermath& out) const noexcept;
   void timed_out(request& one, aftermath& out);
   [[gnu::cold]] [[nodiscard]] failure about(const slot& at, const failure& why, std::string_view doing) const;
 
@@ -226,6 +227,8 @@ class engine final : public backend_events {
   unsigned born_in_;
   milliseconds lease_{}, linger_{}, patience_{};
   std::shared_ptr<cell_desk> cells_;
+  bool fetches_answers_ = false;  // the store: see inline_work::with_answer
+  bool fetches_in_time_ = false;  // in less time than our patience
 
   // The callback thread's alone.
   aftermath gathered_{instant{}};  // of answers that come together

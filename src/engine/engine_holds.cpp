@@ -22,7 +22,7 @@ failure lost_failure(const hold& held) {
 }  // namespace
 
 // True: the release is settled, `done` says how. False: `waiter` will be answered by the store.
-bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<void>& done) {
+[[gnu::hot]] bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<void>& done) {
   auto* claim = held.claim;
   if (believed(held) && claim != nullptr && out.now >= claim->machine.until()) [[unlikely]]  // no timer has said so yet
     apply(*claim, claim->machine.timer(out.now), out);
@@ -75,7 +75,7 @@ bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<v
   return !waits;
 }
 
-result<void> engine::release(hold& held) noexcept try {
+[[gnu::hot]] result<void> engine::release(hold& held) noexcept try {
   if (held.forked()) return closed_failure();
   request one;
   one.sleeper = &parker::of_this_thread();
@@ -88,11 +88,12 @@ result<void> engine::release(hold& held) noexcept try {
     const std::lock_guard lock(mutex_);
     settled = begin_leaving(held, &one, out, done);
     if (!settled) why = awaited_by(one);
+    out.here = how_to_ask(why, false, out);
   }
   run(out);
   if (settled) return done;
   // The answer never depends on other callbacks, so waiting for it is fine on any thread but the loop's.
-  sleep(one, why);
+  if (!one.done.load(std::memory_order_acquire)) sleep(one, why);
   if (!*one.outcome) return one.outcome->error();
   return {};
 } catch (...) {
@@ -120,7 +121,7 @@ void engine::begin_release(hold& held, std::shared_ptr<request> kept) {
   run(out);
 }
 
-void engine::let_go(hold& held) noexcept {
+[[gnu::hot]] void engine::let_go(hold& held) noexcept {
   if (held.forked()) return;
   aftermath out(time_.now(), without_waiting());
   result<void> done;
@@ -131,7 +132,7 @@ void engine::let_go(hold& held) noexcept {
   run(out);
 }
 
-void engine::forget(hold& held) noexcept {
+[[gnu::hot]] void engine::forget(hold& held) noexcept {
   if (calls_->is_working() && held.is.load(std::memory_order_relaxed) == lock_state::released &&
       forgotten_count_ < forgotten_.size()) {
     forgotten_[forgotten_count_++] = held.at;

@@ -32,7 +32,7 @@ failure lacking(const store_traits& has, std::string_view what) {
 
 }  // namespace
 
-result<void> engine::fill(request& one, const wanted_claim& wanted) const {
+[[gnu::hot]] result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   const auto& asked = wanted.options;
   const auto& has = traits();
   if (wanted.name.size() > has.name_max) return check_name(wanted.name);  // the rest of it when the name is looked up
@@ -74,8 +74,8 @@ result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   return {};
 }
 
-result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
-                                 const std::stop_token& stop) {
+[[gnu::hot]] result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
+                                              const std::stop_token& stop) {
   if (forked()) return closed_failure();
   request one;
   if (auto ok = fill(one, wanted); !ok) return ok.error();
@@ -90,9 +90,10 @@ result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, 
     if (closing_) return closed_failure();
     if (auto joined = join(one, wanted.name, out); !joined) return joined.error();
     why = awaited_by(one);
+    out.here = how_to_ask(why, stop.stop_possible() || one.wait_until != instant::max(), out);
   }
   run(out);
-  wait_for(one, why, stop);
+  if (!one.done.load(std::memory_order_acquire)) wait_for(one, why, stop);
   return std::move(*one.outcome);
 }
 
@@ -111,7 +112,6 @@ result<void> engine::begin_async(const wanted_claim& wanted, std::shared_ptr<req
 }
 
 void engine::wait_for(request& one, wait_reason why, const std::stop_token& stop) {
-  if (one.done.load(std::memory_order_acquire)) return;
   if (calls_->is_current())
     cancel(one,
            failure(errc::deadlock,
@@ -170,7 +170,7 @@ bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
 }
 
 // [mutex_] Nothing: it is answered already, or waits for callers of this process alone.
-engine::wait_reason engine::awaited_by(const request& one) {
+[[gnu::hot]] engine::wait_reason engine::awaited_by(const request& one) {
   if (one.done.load(std::memory_order_relaxed)) return {};
   const auto* claim = one.on != nullptr ? one.on : one.at->claim;
   if (claim == nullptr) return {};
@@ -179,7 +179,17 @@ engine::wait_reason engine::awaited_by(const request& one) {
   return {};
 }
 
-result<void> engine::join(request& one, std::string_view name, aftermath& out, std::shared_ptr<request> kept) {
+// [mutex_] A caller that waits for the store's answer, and nobody else for anything: it may as well fetch it.
+[[gnu::hot]] inline_work engine::how_to_ask(const wait_reason& why, bool wakes_early,
+                                            const aftermath& out) const noexcept {
+  const bool alone = why == backend::awaited::answer && open_requests_.load(std::memory_order_relaxed) == 1 &&
+                     fetches_answers_ && out.questions.size() == 1 && cells_->idle() && !calls_->is_current();
+  if (!alone) return inline_work::if_brief;
+  return wakes_early || !fetches_in_time_ ? inline_work::with_answer_soon : inline_work::with_answer;
+}
+
+[[gnu::hot]] result<void> engine::join(request& one, std::string_view name, aftermath& out,
+                                       std::shared_ptr<request> kept) {
   const auto found = options_.prefix.empty() ? slot_of(name, {}) : slot_of(full_name(name), name);
   if (!found) return found.error();
   auto& at = **found;
@@ -199,7 +209,7 @@ result<void> engine::join(request& one, std::string_view name, aftermath& out, s
   return {};
 }
 
-void engine::join_queue(request& one, aftermath& out) {
+[[gnu::hot]] void engine::join_queue(request& one, aftermath& out) {
   auto& at = *one.at;
   if (auto* now_held = at.current;
       one.owner && now_held != nullptr && now_held->owner == one.owner && now_held->valid()) [[unlikely]]
@@ -217,7 +227,7 @@ void engine::join_queue(request& one, aftermath& out) {
   if (one.how == entry::attempt && taken) return finish(one, about(at, failure(errc::busy), "trying"), out);
 }
 
-void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
+[[gnu::hot]] void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
   auto& at = *one.at;
   count_open(-1);
   timetable_.take_out(one);
@@ -243,7 +253,7 @@ void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
   if (sleeper != nullptr && sleeper != &parker::of_this_thread()) out.sleepers.push_back(sleeper);
 }
 
-void engine::grant(request& one, claim_record& claim, aftermath& out) {
+[[gnu::hot]] void engine::grant(request& one, claim_record& claim, aftermath& out) {
   auto& at = *one.at;
   auto held = std::allocate_shared<detail::hold>(pool_allocator<detail::hold>{}, std::move(one.client), at);
   ++at.users;

@@ -167,6 +167,7 @@ struct aftermath {
       if (more_ != nullptr) more_->clear();
     }
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+    [[nodiscard]] std::size_t size() const noexcept { return count_ + (more_ == nullptr ? 0 : more_->size()); }
 
    private:
     template <class F>

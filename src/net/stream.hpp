@@ -26,6 +26,8 @@ class stream {
   virtual moved read(char* to, std::size_t size) noexcept = 0;
   /// The same, after waiting for it for some milliseconds at most, where that costs nothing.
   virtual moved read_soon(char* to, std::size_t size) noexcept { return read(to, size); }
+  /// The same, as long as it takes: shutting the socket down ends it.
+  virtual moved read_at_last(char* to, std::size_t size) noexcept { return read(to, size); }
   virtual moved write(const char* from, std::size_t size) noexcept = 0;
   /// To be called until it is done, before anything is read or written.
   virtual progress shake_hands() noexcept { return progress::done; }

@@ -14,7 +14,7 @@
 #include <utility>
 
 /// Sending, receiving, and the end. How it comes up is in connection_open.cpp, callers that read for themselves in
-/// connection_lending.cpp.
+/// connection_lending.cpp and connection_exchange.cpp.
 namespace interlock::inline v1::redis_store {
 namespace {
 
@@ -51,6 +51,11 @@ failure connection::lost(std::string_view why) const {
   return failure(errc::unavailable, where_.shown() + ": " + std::string(why));
 }
 
+failure connection::why_ended() const {
+  const std::lock_guard lock(mutex_);
+  return doom_ ? *doom_ : lost(stream_->reason());
+}
+
 server_facts connection::facts() const {
   const std::lock_guard lock(mutex_);
   return facts_;
@@ -71,6 +76,7 @@ bool connection::accept(const order& what, inline_work here, reply_handler& done
 std::optional<connection::afterwards> connection::accept_locked(const order& what, inline_work here,
                                                                 reply_handler& done) {
   if (!is_up()) return {};
+  leave_exchange();
   const auto now = time_of_asking();
   if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
   const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
@@ -85,6 +91,8 @@ std::optional<connection::afterwards> connection::accept_locked(const order& wha
 std::optional<connection::afterwards> connection::accept_locked(const short_call& what, inline_work here,
                                                                 reply_handler& done) {
   if (!is_up()) return {};
+  if (fetches(here) && exchanges(what, here, done)) return afterwards::fetch_answer;
+  leave_exchange();
   const outbox::about one{.called = what.called, .sent = time_of_asking()};
   const bool at_once = goes_at_once(here);
   if (what.all != nullptr && !at_once)
@@ -109,9 +117,10 @@ connection::afterwards connection::accepted(inline_work here, bool at_once) {
   return afterwards::post_flush;
 }
 
-void connection::then(afterwards what) {
+[[gnu::hot]] void connection::then(afterwards what) {
   if (what == afterwards::post_flush) post_flush();
   if (what == afterwards::send_in_time) send_in_time();
+  if (what == afterwards::fetch_answer) finish_exchange();
 }
 
 void connection::refuse(reply_handler& done) const {
@@ -123,6 +132,7 @@ void connection::send_for_push(const packet& what, reply_handler done) {
     const std::lock_guard lock(mutex_);
     if (is_up()) {
       listening_ = true;
+      leave_exchange();
       out_.push({.sent = time_.now(), .by_push = true}, what.bytes(), std::move(done));
       watch_deadline();
       watch_in(watched_ | EPOLLIN);
@@ -209,7 +219,7 @@ void connection::flush_locked() noexcept {
     watch_in(watched_ & ~unsigned{EPOLLOUT});
 }
 
-void connection::watch_in(unsigned events) noexcept {
+[[gnu::hot]] void connection::watch_in(unsigned events) noexcept {
   if (borrowed_) events &= ~unsigned{EPOLLIN};
   if (events == watched_ || gate_ < 0) [[likely]]
     return;
@@ -251,7 +261,7 @@ bool connection::read(reading how) noexcept {
     auto* const to = in_.data() + in_used_;
     const auto moved = how == reading::soon && !again ? stream_->read_soon(to, room) : stream_->read(to, room);
     if (moved.is == net::stream::progress::ended) [[unlikely]] {
-      drop(lost(stream_->reason()), true);
+      drop(why_ended(), true);
       return some;
     }
     if (moved.is == net::stream::progress::wants_write) [[unlikely]] {  // TLS has something to say before it can go on
@@ -377,8 +387,8 @@ void connection::answer_bundle(reply what, std::string_view bytes) {
 
 // [mutex_] One timer for all requests: the oldest one is answered first. That of connecting is later than the first
 // request's: it does not count any more.
-void connection::watch_deadline() {
-  const auto due = (is_up() ? out_.front().sent + settings_.timeout : give_up_) + milliseconds{1};
+void connection::watch_deadline(instant first) {
+  const auto due = first + milliseconds{1};
   if (deadline_at_ <= due) [[likely]]
     return;
   deadline_at_ = due;
@@ -394,6 +404,7 @@ void connection::deadline() noexcept {
     const std::lock_guard lock(mutex_);
     if (state_.load() == state::dead || now < deadline_at_) return;
     deadline_at_ = instant::max();
+    leave_exchange();
     overdue = is_up() ? !out_.empty() && now >= out_.front().sent + settings_.timeout : now >= give_up_;
     if (!overdue) {
       if (!is_up() || !out_.empty()) watch_deadline();
@@ -407,8 +418,16 @@ void connection::deadline() noexcept {
 
 // ---- the end
 
+// Whoever waits in a read is not to keep us waiting: it may have the right to read for as long as a request may take.
+void connection::wake_reader(const failure& why) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!doom_) doom_ = why;
+  if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
+}
+
 void connection::fail(const failure& why) noexcept {
   const auto self = shared_from_this();
+  wake_reader(why);
   const std::lock_guard lock(reading_);
   drop(why, true);
 }
@@ -416,6 +435,7 @@ void connection::fail(const failure& why) noexcept {
 void connection::close() noexcept {
   muted_.store(true);
   const auto self = shared_from_this();
+  wake_reader(failure(errc::closed));
   const std::lock_guard lock(reading_);
   drop(failure(errc::closed), false);
 }

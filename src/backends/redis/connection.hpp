@@ -123,8 +123,9 @@ class connection final : public std::enable_shared_from_this<connection> {
   }
 
   /// [mutex] For an owner that has it: accepted, unless there is nothing; then() has the rest, once it is unlocked.
-  enum class afterwards : std::uint8_t { nothing, post_flush, send_in_time };
+  enum class afterwards : std::uint8_t { nothing, post_flush, send_in_time, fetch_answer };
   [[nodiscard]] std::optional<afterwards> accept_locked(const packet& what, inline_work here, reply_handler& done) {
+    if (fetches(here) && is_up() && exchanges(what, here, done)) return afterwards::fetch_answer;
     return accept_locked(order_of(what), here, done);
   }
   [[nodiscard]] std::optional<afterwards> accept_locked(const short_call& what, inline_work here, reply_handler& done);
@@ -175,8 +176,11 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] std::optional<afterwards> accept_locked(const order& what, inline_work here, reply_handler& done);
   // [mutex_] What is left to be sent together is counted from the first of it: the clock is not read for each.
   [[nodiscard]] instant time_of_asking() const { return left_ ? out_.back().sent : time_.now(); }
+  [[nodiscard]] static bool fetches(inline_work here) noexcept {
+    return here == inline_work::with_answer || here == inline_work::with_answer_soon;
+  }
   [[nodiscard]] bool goes_at_once(inline_work here) const noexcept {
-    return here == inline_work::if_brief && out_.size() < few && !corked_ && !flush_posted_;
+    return (here == inline_work::if_brief || fetches(here)) && out_.size() < few && !corked_ && !flush_posted_;
   }
   [[nodiscard]] afterwards accepted(inline_work here, bool at_once);
   void refuse(reply_handler& done) const;
@@ -195,10 +199,25 @@ class connection final : public std::enable_shared_from_this<connection> {
   void send_in_time();
   void flush_and_listen() noexcept;
   void watch_in(unsigned events) noexcept;
-  void watch_deadline();
+  void watch_deadline() { watch_deadline(is_up() ? out_.front().sent + settings_.timeout : give_up_); }
+  void watch_deadline(instant first);
   void deadline() noexcept;
   void drop(const failure& why, bool tell) noexcept;
   [[nodiscard]] failure lost(std::string_view why) const;
+  [[nodiscard]] failure why_ended() const;
+  void wake_reader(const failure& why) noexcept;
+
+  // connection_exchange.cpp
+  [[nodiscard]] bool may_exchange(const script* called) noexcept;
+  [[nodiscard]] bool exchanges(const packet& what, inline_work here, reply_handler& done) {
+    return may_exchange(what.called()) && begin_exchange(what.bytes(), what.called(), here, done);
+  }
+  [[nodiscard]] bool exchanges(const short_call& what, inline_work here, reply_handler& done);
+  [[nodiscard]] bool begin_exchange(std::string_view bytes, const script* called, inline_work here,
+                                    reply_handler& done);
+  void finish_exchange() noexcept;
+  void end_exchange() noexcept;
+  void leave_exchange();
 
   // connection_lending.cpp
   void attend() noexcept;
@@ -234,6 +253,16 @@ class connection final : public std::enable_shared_from_this<connection> {
   std::unique_ptr<net::stream> stream_;
   server_facts facts_;
   outbox out_;
+  /// A question past the outbox: whoever asked it, while nothing else was under way, waits for the answer in its read.
+  struct {
+    reply_handler* done = nullptr;  // the asker's; nullptr: there is none
+    std::string_view bytes{};       // the asker's, or text
+    const script* called = nullptr;
+    std::size_t written = 0;  // so many of the bytes
+    instant sent{};
+    bool soon = false;  // the asker must not be kept for long
+    command_text text{};
+  } exchange_;
   unsigned watched_ = 0;  // what the gate lets through
   bool in_gate_ = false;  // the socket is in it
   bool corked_ = false;   // replies are being handled: what they make us send goes out together afterwards
@@ -244,6 +273,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool in_time_ = false;                          // a look after what callers left unsent is due
   instant deadline_at_ = instant::max();          // when the timer in force fires
   std::atomic<bool> listening_ = false;           // has subscribed to something; read without the lock
+  std::optional<failure> doom_;                   // why it is being ended, if that was our doing
   bool borrowed_ = false;
   bool attending_ = false;  // a look after the gate is due
   bool busy_ = false;       // borrowed since the last one

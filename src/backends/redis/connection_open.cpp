@@ -143,7 +143,14 @@ void connection::adopt(int made) {
 }
 
 void connection::turn() noexcept {
-  const std::lock_guard lock(reading_);
+  if (is_up()) {
+    const std::lock_guard inner(mutex_);
+    if ((watched_ & EPOLLOUT) != 0) flush_locked();
+    if (borrowed_) return;
+  }
+  // Somebody is reading, perhaps for long: then what there is to read is not for us.
+  const std::unique_lock lock(reading_, std::try_to_lock);
+  if (!lock) return;
   switch (state_.load()) {
     case state::idle:
     case state::dead: return;

@@ -7,6 +7,7 @@
 #include <interlock/backend.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,7 @@ class courier {
   [[nodiscard]] virtual server_facts facts() const = 0;
 
   /// See backend.
+  [[nodiscard]] virtual std::optional<milliseconds> fetches_answers() const noexcept { return {}; }
   virtual void flush() noexcept {}
   [[nodiscard]] virtual int borrow_news() noexcept = 0;
   [[nodiscard]] virtual bool read_news() noexcept = 0;

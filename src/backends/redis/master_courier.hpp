@@ -49,6 +49,7 @@ class master_courier final : public courier,
   void subscribe(std::string_view channel, reply_handler done) override;
   void unsubscribe(std::string_view channel) override;
   [[nodiscard]] server_facts facts() const override;
+  [[nodiscard]] std::optional<milliseconds> fetches_answers() const noexcept override { return settings_.timeout; }
   void flush() noexcept override;
   [[nodiscard]] int borrow_news() noexcept override;
   [[nodiscard]] bool read_news() noexcept override { return loan_->read_borrowed(); }

@@ -146,6 +146,11 @@ class outbox {
   [[nodiscard]] std::uint64_t sent_to() const noexcept { return sent_; }
   [[nodiscard]] bool was_sent(const request& one) const noexcept { return one.begin < sent_; }
 
+  /// Its text was sent on this connection.
+  [[nodiscard]] bool is_known(const script* what) const noexcept {
+    return std::find(known_.begin(), known_.end(), what) != known_.end();
+  }
+
   /// Forgets the bytes of answered requests; called when nobody looks at them.
   void tidy() noexcept {
     const auto over = static_cast<std::size_t>(done_ - base_);
@@ -210,9 +215,6 @@ class outbox {
     one.begin = end();
     for (const auto piece : pieces) bytes_.append(piece);
     one.end = end();
-  }
-  [[nodiscard]] bool is_known(const script* what) const noexcept {
-    return std::find(known_.begin(), known_.end(), what) != known_.end();
   }
   void grow() {
     std::vector<pointer> bigger(ring_.empty() ? 64 : ring_.size() * 2);

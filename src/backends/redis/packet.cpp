@@ -72,9 +72,13 @@ script::script(std::string_view source) : text(source), sha(sha1_hex(source)) {
   both.argument("EVALSHA");
   both.argument(sha);
   call = both.view();
-  command_text head;
-  begin_call(head, *this, 1, 1);
-  usual_head = head.view();
+  const auto head = [this](std::size_t keys) {
+    command_text out;
+    begin_call(out, *this, keys, 1);
+    return std::string(out.view());
+  };
+  usual_head = head(1);
+  other_head = head(2);
 }
 
 std::uint16_t slot_of(std::string_view key) noexcept {
@@ -86,7 +90,7 @@ std::uint16_t slot_of(std::string_view key) noexcept {
   return static_cast<std::uint16_t>(crc & 0x3fff);
 }
 
-packet::packet() {
+[[gnu::hot]] packet::packet() {
   auto& here = kept_here();
   if (!here.taken) {
     here.taken = true;
@@ -98,16 +102,17 @@ packet::packet() {
   text_->clear();
 }
 
-packet::packet(const script& what, std::initializer_list<std::string_view> keys, std::size_t arguments)
+[[gnu::hot]] packet::packet(const script& what, std::initializer_list<std::string_view> keys, std::size_t arguments)
     : packet(what, keys.size() == 0 ? std::string_view{} : *keys.begin(), keys.size(), arguments) {
   for (const auto key : keys) text_->argument(key);
 }
 
-packet::packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments) : packet() {
+[[gnu::hot]] packet::packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments)
+    : packet() {
   script_ = &what;
   keys_ = keys;
-  if (keys == 1 && arguments == 1)
-    text_->append(what.usual_head);
+  if (arguments == 1 && (keys == 1 || keys == 2))
+    text_->append(keys == 1 ? what.usual_head : what.other_head);
   else
     begin_call(*text_, what, keys, arguments);
   if (keys > 0)
@@ -116,7 +121,7 @@ packet::packet(const script& what, std::string_view route, std::size_t keys, std
     slot_ = slot_of(route);
 }
 
-packet::packet(const short_call& what) : packet(*what.called, {}, 1, 1) {
+[[gnu::hot]] packet::packet(const short_call& what) : packet(*what.called, {}, 1, 1) {
   text_->argument(what.key);
   if (what.all != nullptr) joins(*what.all);
   text_->argument(what.argument);
@@ -126,7 +131,12 @@ std::uint16_t packet::slot() const noexcept {
   return first_key_ == 0 ? slot_ : slot_of(argument_at(bytes(), first_key_));
 }
 
-packet::packet(std::initializer_list<std::string_view> words, std::string_view route) : packet() {
+[[gnu::hot]] packet::packet(beginning with) : packet() {
+  text_->append(with.as_sent);
+  first_key_ = text_->size();
+}
+
+[[gnu::hot]] packet::packet(std::initializer_list<std::string_view> words, std::string_view route) : packet() {
   text_->header(words.size());
   for (const auto word : words) {
     if (word.data() == route.data() && !route.empty()) first_key_ = text_->size();
@@ -135,7 +145,7 @@ packet::packet(std::initializer_list<std::string_view> words, std::string_view r
   if (first_key_ == 0) slot_ = slot_of(route);
 }
 
-packet::~packet() {
+[[gnu::hot]] packet::~packet() {
   if (own_) return;
   kept->taken = false;
   if (text_->capacity() > kept_most) *text_ = {};

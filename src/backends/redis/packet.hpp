@@ -18,6 +18,7 @@ struct script {
   std::string sha;         // 40 hexadecimal digits
   std::string call;        // EVALSHA and the sha, as arguments
   std::string usual_head;  // of a call with one key and one argument: what stands before these
+  std::string other_head;  // with two keys and one argument
 };
 
 /// What one call brings along to a bundle of calls, which are sent as one. The bytes are arguments as they are sent;
@@ -48,6 +49,12 @@ class packet {
   /// The same with any number of keys, each added by arg() before the arguments; `route` is one of them.
   packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments);
   explicit packet(const short_call& what);
+  /// A command whose beginning, as it is sent, does not change; what follows is added by arg() and as_sent(), first of
+  /// all the key that decides where it goes in a cluster.
+  struct beginning {
+    std::string_view as_sent;
+  };
+  explicit packet(beginning with);
   /// Any other command; `route`, if not empty, is a key in it, which decides where it goes in a cluster.
   packet(std::initializer_list<std::string_view> words, std::string_view route = {});
 
@@ -61,6 +68,12 @@ class packet {
   }
   packet& arg(std::int64_t number) {
     text_->argument(number);
+    return *this;
+  }
+
+  /// Arguments that do not change.
+  packet& as_sent(std::string_view arguments) {
+    text_->append(arguments);
     return *this;
   }
 

@@ -72,15 +72,18 @@ std::string key_template::pattern(std::string_view prefix) const {
 }
 
 // The three forms end differently, so that no two locks share a key: "a" and "{a}" are different locks.
+[[gnu::hot]] command_text::pieces mark_beside(std::string_view key, std::string& room) {
+  static_assert(own_keys == "ilk1:");
+  if (has_tag(key)) return {own_keys, key, "::m"};
+  if (key.find('}') == key.npos) return {"ilk1:{", key, "}:m"};
+  room.assign(own_keys).append("{").append(tag_for(slot_of(key))).append("}");
+  return {room, key, "~:m"};
+}
+
 void beside(std::string& to, std::string_view key, char what) {
-  to.append(own_keys);
-  if (has_tag(key))
-    to.append(key).append("::");
-  else if (key.find('}') == key.npos)
-    to.append("{").append(key).append("}:");
-  else
-    to.append("{").append(tag_for(slot_of(key))).append("}").append(key).append("~:");
-  to += what;
+  std::string room;
+  for (const auto piece : mark_beside(key, room)) to.append(piece);
+  to.back() = what;
 }
 
 std::string beside(std::string_view key, char what) {
@@ -90,7 +93,7 @@ std::string beside(std::string_view key, char what) {
   return out;
 }
 
-std::array<char, 32> value_of(const claim_secret& secret) noexcept {
+[[gnu::hot]] std::array<char, 32> value_of(const claim_secret& secret) noexcept {
   std::array<char, 32> out;
   for (std::size_t i = 0; i < 16; ++i)
     std::memcpy(&out[2 * i], hexadecimal[std::to_integer<std::size_t>(secret.bytes()[i])].data(), 2);

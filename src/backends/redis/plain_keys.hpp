@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/redis/command_text.hpp"
+
 #include <interlock/backend.hpp>
 
 #include <array>
@@ -20,6 +22,13 @@ class key_template {
   [[nodiscard]] std::string key(std::string_view name) const;
   /// Appended.
   void key(std::string& to, std::string_view name) const;
+  /// In `room`, unless the name itself is the key.
+  [[nodiscard]] std::string_view key(std::string_view name, std::string& room) const {
+    if (before_.empty() && after_.empty()) return name;
+    room.clear();
+    key(room, name);
+    return room;
+  }
   /// The name a key is made from; nothing: it is no key of this template.
   [[nodiscard]] std::optional<std::string_view> name(std::string_view key) const noexcept;
   /// A pattern of SCAN for all keys whose name begins so.
@@ -38,6 +47,8 @@ inline constexpr std::string_view own_keys = "ilk1:";
 std::string beside(std::string_view key, char what);
 /// Appended.
 void beside(std::string& to, std::string_view key, char what);
+/// The mark's key, for every release, in pieces; `room` is for one of them.
+command_text::pieces mark_beside(std::string_view key, std::string& room);
 
 /// What is written as the lock's value: the claim's secret, as 32 hexadecimal digits.
 std::array<char, 32> value_of(const claim_secret& secret) noexcept;

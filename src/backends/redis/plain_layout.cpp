@@ -30,14 +30,30 @@ standing held(std::uint64_t token) noexcept {
   return out;
 }
 
-// For the length of one call; kept, so that building a question allocates nothing.
-struct lock_keys {
+// Kept, so that building a question allocates nothing. The keys are for the length of one call; a lease is nearly
+// always as long as the last one.
+struct kept_words {
   std::string key, beside_it;
+  milliseconds lease{-1};
+  command_text lease_words;
+
+  [[nodiscard]] std::string_view words_for(milliseconds wanted) {
+    if (wanted != lease) [[unlikely]] {
+      lease_words.clear();
+      lease_words.argument(wanted.count());
+      lease = wanted;
+    }
+    return lease_words.view();
+  }
 };
-lock_keys& kept_keys() {
-  thread_local lock_keys one;
+kept_words& kept() {
+  thread_local kept_words one;
   return one;
 }
+
+// SET key value NX PX lease
+constexpr packet::beginning begin_set{"*6\r\n$3\r\nSET\r\n"};
+constexpr std::string_view if_free_for = "$2\r\nNX\r\n$2\r\nPX\r\n";
 
 /// What becomes of a question to leave.
 struct departed {
@@ -104,7 +120,7 @@ void plain_layout::describe(store_traits& traits) const {
 
 // ---- entering
 
-std::optional<failure> plain_layout::refusal(const claim& who, std::string_view key) const {
+[[gnu::hot]] std::optional<failure> plain_layout::refusal(const claim& who, std::string_view key) const {
   if (who.mode == lock_mode::shared || who.capacity != lock_capacity)
     return failure(errc::unsupported, "redis: the plain layout has exclusive locks only");
   if (key.starts_with(own_keys))
@@ -117,10 +133,8 @@ std::optional<failure> plain_layout::refusal(const claim& who, std::string_view 
   return {};
 }
 
-void plain_layout::enter(const claim& who, entry how, inline_work here, completion<standing>&& done) {
-  auto& key = kept_keys().key;
-  key.clear();
-  wish_.key.key(key, who.name);
+[[gnu::hot]] void plain_layout::enter(const claim& who, entry how, inline_work here, completion<standing>&& done) {
+  const auto key = wish_.key.key(who.name, kept().key);
   if (auto no = refusal(who, key)) return done(*no);
   if (wish_.tokens) return enter_by_script(who, key, how, here, std::move(done));
   enter_bare(who, key, how, here, std::move(done));
@@ -128,20 +142,18 @@ void plain_layout::enter(const claim& who, entry how, inline_work here, completi
 
 // The shortest way: one command of the server's own. It asks for no tombstones: those are remembered here, and what is
 // still under way on a connection that broke is ended with it.
-void plain_layout::enter_bare(const claim& who, std::string_view key, entry how, inline_work here,
-                              completion<standing>&& done) {
+[[gnu::hot]] void plain_layout::enter_bare(const claim& who, std::string_view key, entry how, inline_work here,
+                                           completion<standing>&& done) {
   if (buried(who.secret)) return done(standing{});
-  const auto value = value_of(who.secret);
-  std::array<char, 24> lease{};
-  const auto* const end = std::to_chars(lease.data(), lease.data() + lease.size(), who.lease.count()).ptr;
+  packet out(begin_set);
+  out.arg(key).arg(view(value_of(who.secret))).as_sent(if_free_for).as_sent(kept().words_for(who.lease));
   // In a bundle it would cost the server more: a command called by a script is no cheaper than one that is sent.
-  way_.send(packet({"SET", key, view(value), "NX", "PX", {lease.data(), end}}, key), here,
-            [this, who, how, done = std::move(done)](result<reply> got) mutable {
-              if (!got) return done(got.error());
-              if (!got->nil()) return done(held(0));
-              // Somebody has it: perhaps we ourselves, if the answer to an earlier enter was lost.
-              enter_by_script(who, wish_.key.key(who.name), how, inline_work::never, std::move(done));
-            });
+  way_.send(out, here, [this, who, how, done = std::move(done)](result<reply> got) mutable {
+    if (!got) return done(got.error());
+    if (!got->nil()) return done(held(0));
+    // Somebody has it: perhaps we ourselves, if the answer to an earlier enter was lost.
+    enter_by_script(who, wish_.key.key(who.name), how, inline_work::never, std::move(done));
+  });
 }
 
 void plain_layout::enter_by_script(const claim& who, std::string_view key, entry how, inline_work here,
@@ -247,27 +259,23 @@ void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const st
 
 // A release that leaves nothing behind and has no more to do than the server's own commands can; such ones are carried
 // out together.
-void plain_layout::release(const claim& who, std::string_view key, inline_work here, completion<departure>&& done) {
-  auto& mark = kept_keys().beside_it;
-  mark.clear();
-  beside(mark, key, mark_letter);
-  packet out(scripts_.release, {key, mark}, 1);
+[[gnu::hot]] void plain_layout::release(const claim& who, std::string_view key, inline_work here,
+                                        completion<departure>&& done) {
+  packet out(scripts_.release, key, 2, 1);
+  out.arg(key).arg(mark_beside(key, kept().beside_it));
   if (!cluster_) out.joins(scripts_.release);
   out.arg(view(value_of(who.secret)));
   way_.send(out, here, departed{std::move(done)});
 }
 
-void plain_layout::leave(const claim& who, finality how, inline_work here, completion<departure>&& done) {
+[[gnu::hot]] void plain_layout::leave(const claim& who, finality how, inline_work here, completion<departure>&& done) {
   waits_no_more(who.name, who.secret);
   const bool final = how == finality::final;
   if (final && !wish_.tokens) bury(who);
-  auto& [key, companion] = kept_keys();
-  key.clear();
-  wish_.key.key(key, who.name);
+  const auto key = wish_.key.key(who.name, kept().key);
   if (!final && !wish_.tokens && !wish_.signal && publish_ == "PUBLISH")
     return release(who, key, here, std::move(done));
-  companion.clear();
-  beside(companion, key, companion_letter);
+  const auto companion = beside(key, companion_letter);
   const auto signal = wish_.signal ? wish_.signal->key(who.name) : std::string{};
   const auto tomb = final ? std::max(who.lease, core::tomb_time) : milliseconds{0};
   packet out =
@@ -290,7 +298,7 @@ void plain_layout::bury(const claim& who) {
   any_buried_ = true;
 }
 
-bool plain_layout::buried(const claim_secret& secret) {
+[[gnu::hot]] bool plain_layout::buried(const claim_secret& secret) {
   if (!any_buried_.load(std::memory_order_relaxed)) return false;
   const std::lock_guard lock(mutex_);
   return buried_.contains(secret);
@@ -321,7 +329,7 @@ void plain_layout::waits(std::string_view name, const claim_secret& secret) {
   way_.subscribe(channel, [](const result<reply>&) {});
 }
 
-void plain_layout::waits_no_more(std::string_view name, const claim_secret& secret) noexcept {
+[[gnu::hot]] void plain_layout::waits_no_more(std::string_view name, const claim_secret& secret) noexcept {
   if (waiting_count_.load() == 0) return;
   const auto channel = beside(wish_.key.key(name), channel_letter);
   {

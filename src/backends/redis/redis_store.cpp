@@ -65,6 +65,9 @@ class store final : public backend {
     line_.way->flush();
     if (line_.second_way) line_.second_way->flush();
   }
+  std::optional<milliseconds> fetches_answers() const noexcept override {
+    return line_.second_way ? std::nullopt : line_.way->fetches_answers();
+  }
   int borrow_news(awaited) noexcept override { return line_.second_way ? -1 : line_.way->borrow_news(); }
   bool read_news() noexcept override { return line_.way->read_news(); }
   arrival await_news() noexcept override { return line_.way->await_news(); }
