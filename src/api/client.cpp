@@ -54,13 +54,13 @@ result<client> client::connect(std::string_view url, client_options options) {
   return client(std::make_shared<detail::client_handle>(std::move(*engine)));
 }
 
-[[gnu::hot]] result<guard> client::attempt(std::string_view name, acquire_options options, std::stop_token stop) const {
+result<guard> client::attempt(std::string_view name, acquire_options options, std::stop_token stop) const {
   auto got = handle_->engine().acquire(handle_, {name, options, entry::queue, 0}, stop);
   if (!got) return got.error();
   return guard_of(std::move(*got));
 }
 
-[[gnu::hot]] guard client::acquire(std::string_view name, acquire_options options, std::stop_token stop) const {
+guard client::acquire(std::string_view name, acquire_options options, std::stop_token stop) const {
   return or_throw(attempt(name, options, std::move(stop)));
 }
 

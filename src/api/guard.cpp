@@ -16,7 +16,7 @@ guard& guard::operator=(guard&& other) noexcept {
   return *this;
 }
 
-[[gnu::hot]] guard::~guard() {
+guard::~guard() {
   if (!hold_) return;
   if (!hold_->forked()) [[likely]] {
     if (!released_) hold_->engine().let_go(*hold_);
@@ -86,7 +86,7 @@ result<void> guard::downgrade() {
   return hold_->engine().downgrade(*hold_);
 }
 
-[[gnu::hot]] result<void> guard::release() noexcept {
+result<void> guard::release() noexcept {
   if (!hold_) return {};
   if (released_) return {};
   released_ = true;

@@ -30,7 +30,7 @@ instant claim_machine::quiet_limit() const noexcept {
   return quiet_since_ == instant::max() ? instant::max() : quiet_since_ + terms_.patience;
 }
 
-[[gnu::hot]] instant claim_machine::due() const noexcept {
+instant claim_machine::due() const noexcept {
   switch (phase_) {
     case phase::idle:
     case phase::over: return instant::max();
@@ -47,21 +47,21 @@ instant claim_machine::quiet_limit() const noexcept {
   return instant::max();
 }
 
-[[gnu::hot]] void claim_machine::question(instant now) noexcept {
+void claim_machine::question(instant now) noexcept {
   asked_ = true;
   asked_at_ = now;
   quiet_since_ = std::min(quiet_since_, now);
   look_at_ = instant::max();
 }
 
-[[gnu::hot]] claim_machine::step claim_machine::start(instant now, entry how) {
+claim_machine::step claim_machine::start(instant now, entry how) {
   phase_ = phase::asking;
   how_ = how;
   question(now);
   return {.next = ask::enter};
 }
 
-[[gnu::hot]] claim_machine::step claim_machine::answered(instant sent, instant now, const standing& as, double jitter) {
+claim_machine::step claim_machine::answered(instant sent, instant now, const standing& as, double jitter) {
   if (planted(bug::deadline_from_reply)) sent = now;
   if (sent >= asked_at_) asked_ = false;
   quiet_since_ = instant::max();
@@ -75,8 +75,7 @@ instant claim_machine::quiet_limit() const noexcept {
   }
 }
 
-[[gnu::hot]] claim_machine::step claim_machine::asking_answered(instant sent, instant now, const standing& as,
-                                                                double jitter) {
+claim_machine::step claim_machine::asking_answered(instant sent, instant now, const standing& as, double jitter) {
   last_ = as;
   switch (as.is) {
     case kind::held: {
@@ -128,11 +127,11 @@ void claim_machine::wait_until_next_look(instant sent, instant now, const standi
 }
 
 // Whoever asks the clock must find max_hold in it too: the timer that announces it may come late.
-[[gnu::hot]] void claim_machine::believe(instant until) noexcept {
+void claim_machine::believe(instant until) noexcept {
   until_ = terms_.max_hold ? std::min(until, held_since_ + *terms_.max_hold) : until;
 }
 
-[[gnu::hot]] claim_machine::step claim_machine::hold(instant until, instant now, const standing& as) {
+claim_machine::step claim_machine::hold(instant until, instant now, const standing& as) {
   phase_ = phase::held;
   last_ = as;
   held_since_ = now;
@@ -292,13 +291,13 @@ claim_machine::step claim_machine::timer(instant now, double jitter) {
   }
 }
 
-[[gnu::hot]] claim_machine::ask claim_machine::undo() const noexcept {
+claim_machine::ask claim_machine::undo() const noexcept {
   if (planted(bug::orphan_after_cancel)) return ask::nothing;
   if (phase_ != phase::asking) return unanswered_ ? ask::leave_final : ask::leave;
   return unanswered_ || asked_ ? ask::leave_final : ask::nothing;
 }
 
-[[gnu::hot]] void claim_machine::finish(instant now, ask then) noexcept {
+void claim_machine::finish(instant now, ask then) noexcept {
   phase_ = then == ask::nothing ? phase::over : phase::leaving;
   retries_ = 0;
   unanswered_ = then == ask::leave_final;
@@ -317,7 +316,7 @@ claim_machine::step claim_machine::lose(instant now, loss_reason reason, ask the
   return {.next = then, .news = say::lost, .loss = reason};
 }
 
-[[gnu::hot]] claim_machine::step claim_machine::drop(instant now) {
+claim_machine::step claim_machine::drop(instant now) {
   if (phase_ == phase::leaving || phase_ == phase::over || phase_ == phase::idle) return {};
   const auto then = undo();
   if (then == ask::nothing) {
@@ -328,7 +327,7 @@ claim_machine::step claim_machine::lose(instant now, loss_reason reason, ask the
   return {.next = then};
 }
 
-[[gnu::hot]] claim_machine::step claim_machine::departed(instant, departure how) {
+claim_machine::step claim_machine::departed(instant, departure how) {
   if (phase_ != phase::leaving) [[unlikely]]
     return {};
   phase_ = phase::over;

@@ -5,7 +5,7 @@
 
 namespace interlock::inline v1 {
 
-[[gnu::hot]] boot_clock::time_point boot_clock::now() noexcept {
+boot_clock::time_point boot_clock::now() noexcept {
   timespec t{};
   ::clock_gettime(CLOCK_BOOTTIME, &t);
   return time_point{std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec}};

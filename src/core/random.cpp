@@ -9,7 +9,7 @@
 
 namespace interlock::inline v1::core {
 
-[[gnu::hot]] std::array<std::byte, 16> kernel_random::draw() {
+std::array<std::byte, 16> kernel_random::draw() {
   std::array<std::byte, 16> out{};
   if (used_ == block_.size()) {
     std::size_t got = 0;
@@ -28,10 +28,10 @@ namespace interlock::inline v1::core {
   return out;
 }
 
-[[gnu::hot]] claim_secret kernel_random::secret() { return claim_secret(draw()); }
+claim_secret kernel_random::secret() { return claim_secret(draw()); }
 
 // Jitter needs no secrecy: a small generator, seeded once.
-[[gnu::hot]] double kernel_random::fraction() noexcept {
+double kernel_random::fraction() noexcept {
   if (jitter_ == 0) {
     try {
       const auto seed = draw();

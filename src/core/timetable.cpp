@@ -3,7 +3,7 @@
 
 namespace interlock::inline v1::core {
 
-[[gnu::hot]] void timetable::move_up(timed& what) {
+void timetable::move_up(timed& what) {
   if (what.place == timed::none) {
     heap_.push_back(&what);
     what.place = heap_.size() - 1;
@@ -12,7 +12,7 @@ namespace interlock::inline v1::core {
   up(what.place);
 }
 
-[[gnu::hot]] void timetable::take_out(timed& what) noexcept {
+void timetable::take_out(timed& what) noexcept {
   what.due = instant::max();
   if (what.place == timed::none) return;
   const auto at = what.place;
@@ -54,7 +54,7 @@ bool timetable::settle_first() noexcept {
   return false;
 }
 
-[[gnu::hot]] void timetable::up(std::size_t at) noexcept {
+void timetable::up(std::size_t at) noexcept {
   auto* what = heap_[at];
   while (at > 0 && what->filed < heap_[(at - 1) / 2]->filed) {
     put(at, heap_[(at - 1) / 2]);

@@ -111,20 +111,20 @@ engine::~engine() {
   store_.reset();  // drops unanswered questions, which unpin their claims: the records must still be there
 }
 
-[[gnu::hot]] bool engine::forked() const noexcept { return born_in_ != fork_generation(); }
+bool engine::forked() const noexcept { return born_in_ != fork_generation(); }
 
 failure engine::closed_failure() const {
   return failure(errc::closed, forked() ? "this client belongs to the parent process; open another after fork()"
                                         : "this client was closed");
 }
 
-[[gnu::hot]] void engine::set_alarm(alarm& what, instant due) {
+void engine::set_alarm(alarm& what, instant due) {
   timetable_.set(what, due);
   if (due != instant::max()) wake_loop();
 }
 
 // [mutex_] Unless it is going to be awake by then.
-[[gnu::hot]] void engine::wake_loop() {
+void engine::wake_loop() {
   if (timetable_.not_before() >= loop_awake_ || closed_) [[likely]]
     return;
   const auto next = timetable_.next();
@@ -163,7 +163,7 @@ result<void> engine::check_name(std::string_view name) const {
 }
 
 // A name that has no slot yet is checked. `shown`: as the caller said it, if that is not the same.
-[[gnu::hot]] result<slot*> engine::slot_of(std::string_view full, std::string_view shown) {
+result<slot*> engine::slot_of(std::string_view full, std::string_view shown) {
   if (auto* const found = slots_.find(full)) {
     if (found->users == 0) --idle_slots_;
     return found;
@@ -175,7 +175,7 @@ result<void> engine::check_name(std::string_view name) const {
 }
 
 // A slot nobody uses is kept for the next time, within reason.
-[[gnu::hot]] void engine::leave_slot(slot& at) noexcept {
+void engine::leave_slot(slot& at) noexcept {
   if (--at.users > 0) [[likely]]
     return;
   if (++idle_slots_ <= idle_slots_kept || closing_) return;  // close() walks through them

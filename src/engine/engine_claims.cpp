@@ -12,7 +12,7 @@ namespace interlock::inline v1::runtime {
 using machine = core::claim_machine;
 using phase = machine::phase;
 
-[[gnu::hot]] claim_record& engine::new_claim(slot& at, const request& like, std::uint32_t tokens) {
+claim_record& engine::new_claim(slot& at, const request& like, std::uint32_t tokens) {
   if (spare_.empty()) {
     records_.push_back(std::make_unique<claim_record>());
     spare_.push_back(records_.back().get());
@@ -36,7 +36,7 @@ using phase = machine::phase;
 }
 
 // What the store is told; its views live as long as the slot and the engine.
-[[gnu::hot]] claim engine::told(const claim_record& one) const noexcept {
+claim engine::told(const claim_record& one) const noexcept {
   claim out;
   out.name = one.at->full;
   out.secret = one.secret;
@@ -51,12 +51,10 @@ using phase = machine::phase;
   return out;
 }
 
-[[gnu::hot]] void engine::start(claim_record& one, entry how, aftermath& out) {
-  apply(one, one.machine.start(out.now, how), out);
-}
+void engine::start(claim_record& one, entry how, aftermath& out) { apply(one, one.machine.start(out.now, how), out); }
 
 // Somebody queues for the name and this process has no claim on it.
-[[gnu::hot]] void engine::serve(slot& at, aftermath& out) {
+void engine::serve(slot& at, aftermath& out) {
   auto* first = at.queue.first;
   if (first == nullptr || at.claim != nullptr || closing_) return;
   auto& mine = new_claim(at, *first, at.queued > 1 ? core::token_block : 1);
@@ -65,7 +63,7 @@ using phase = machine::phase;
   start(mine, all_try ? entry::attempt : entry::queue, out);
 }
 
-[[gnu::hot]] void engine::apply(claim_record& one, step next, aftermath& out) {
+void engine::apply(claim_record& one, step next, aftermath& out) {
   if (next.next == machine::ask::enter_anew) [[unlikely]] {
     unindex(one);
     one.secret = random_.secret();
@@ -93,7 +91,7 @@ using phase = machine::phase;
   settle_record(one);
 }
 
-[[gnu::hot]] void engine::say(claim_record& one, const step& next, aftermath& out) {
+void engine::say(claim_record& one, const step& next, aftermath& out) {
   auto& at = *one.at;
   switch (next.news) {
     case machine::say::nothing: return;
@@ -133,7 +131,7 @@ using phase = machine::phase;
 }
 
 // The claim is ours: give it to the first caller who still wants it.
-[[gnu::hot]] void engine::deliver(claim_record& one, aftermath& out) {
+void engine::deliver(claim_record& one, aftermath& out) {
   one.token = one.machine.last().token;
   one.tokens = one.machine.last().tokens;
   one.ask_tokens = 1;
@@ -199,7 +197,7 @@ void engine::hand_over(claim_record& one, aftermath& out) {
   grant(*next, one, out);
 }
 
-[[gnu::hot]] void engine::release_claim(claim_record& one, aftermath& out) {
+void engine::release_claim(claim_record& one, aftermath& out) {
   auto& at = *one.at;
   detach(one);
   ++at.users;  // serve() below must find the slot
@@ -208,7 +206,7 @@ void engine::hand_over(claim_record& one, aftermath& out) {
   leave_slot(at);
 }
 
-[[gnu::hot]] void engine::detach(claim_record& one) noexcept {
+void engine::detach(claim_record& one) noexcept {
   one.passing_on = false;
   if (one.at->claim != &one) return;
   one.at->claim = nullptr;
@@ -243,7 +241,7 @@ void engine::claim_lost(claim_record& one, loss_reason reason, aftermath& out) {
   serve(at, out);
 }
 
-[[gnu::hot]] void engine::claim_left(claim_record& one, departure how, aftermath& out) {
+void engine::claim_left(claim_record& one, departure how, aftermath& out) {
   auto& at = *one.at;
   auto* leaver = std::exchange(one.leaver, nullptr);
   if (leaver != nullptr) leaver->on = nullptr;
@@ -257,7 +255,7 @@ void engine::claim_lost(claim_record& one, loss_reason reason, aftermath& out) {
   if (how == departure::released) emit(event_kind::released, at, one.secret, {}, loss_reason::none, nullptr);
 }
 
-[[gnu::hot]] void engine::settle_record(claim_record& one) noexcept {
+void engine::settle_record(claim_record& one) noexcept {
   if (one.machine.at() != phase::over || one.pins > 0 || one.at == nullptr) [[likely]]
     return;
   set_alarm(one, instant::max());
@@ -285,7 +283,7 @@ claim_record* engine::find(const claim_secret& secret) noexcept {
   return one;
 }
 
-[[gnu::hot]] void engine::index(claim_record& one) {
+void engine::index(claim_record& one) {
   if (2 * indexed_ >= buckets_.size()) [[unlikely]] {
     std::vector<claim_record*> wider(std::max<std::size_t>(256, buckets_.size() * 2));
     for (auto* each : buckets_)
@@ -303,7 +301,7 @@ claim_record* engine::find(const claim_secret& secret) noexcept {
   ++indexed_;
 }
 
-[[gnu::hot]] void engine::unindex(claim_record& one) noexcept {
+void engine::unindex(claim_record& one) noexcept {
   if (!std::exchange(one.indexed, false)) return;
   auto** link = &buckets_[bucket_of(one.secret, buckets_.size())];
   while (*link != &one) [[unlikely]] link = &(*link)->next;

@@ -22,7 +22,7 @@ failure lost_failure(const hold& held) {
 }  // namespace
 
 // True: the release is settled, `done` says how. False: `waiter` will be answered by the store.
-[[gnu::hot]] bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<void>& done) {
+bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<void>& done) {
   auto* claim = held.claim;
   if (believed(held) && claim != nullptr && out.now >= claim->machine.until()) [[unlikely]]  // no timer has said so yet
     apply(*claim, claim->machine.timer(out.now), out);
@@ -75,7 +75,7 @@ failure lost_failure(const hold& held) {
   return !waits;
 }
 
-[[gnu::hot]] result<void> engine::release(hold& held) noexcept try {
+result<void> engine::release(hold& held) noexcept try {
   if (held.forked()) return closed_failure();
   request one;
   one.sleeper = &parker::of_this_thread();
@@ -121,7 +121,7 @@ void engine::begin_release(hold& held, std::shared_ptr<request> kept) {
   run(out);
 }
 
-[[gnu::hot]] void engine::let_go(hold& held) noexcept {
+void engine::let_go(hold& held) noexcept {
   if (held.forked()) return;
   aftermath out(time_.now(), without_waiting());
   result<void> done;
@@ -132,7 +132,7 @@ void engine::begin_release(hold& held, std::shared_ptr<request> kept) {
   run(out);
 }
 
-[[gnu::hot]] void engine::forget(hold& held) noexcept {
+void engine::forget(hold& held) noexcept {
   if (calls_->is_working() && held.is.load(std::memory_order_relaxed) == lock_state::released &&
       forgotten_count_ < forgotten_.size()) {
     forgotten_[forgotten_count_++] = held.at;

@@ -32,7 +32,7 @@ failure lacking(const store_traits& has, std::string_view what) {
 
 }  // namespace
 
-[[gnu::hot]] result<void> engine::fill(request& one, const wanted_claim& wanted) const {
+result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   const auto& asked = wanted.options;
   const auto& has = traits();
   if (wanted.name.size() > has.name_max) return check_name(wanted.name);  // the rest of it when the name is looked up
@@ -74,8 +74,8 @@ failure lacking(const store_traits& has, std::string_view what) {
   return {};
 }
 
-[[gnu::hot]] result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
-                                              const std::stop_token& stop) {
+result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
+                                 const std::stop_token& stop) {
   if (forked()) return closed_failure();
   request one;
   if (auto ok = fill(one, wanted); !ok) return ok.error();
@@ -170,7 +170,7 @@ bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
 }
 
 // [mutex_] Nothing: it is answered already, or waits for callers of this process alone.
-[[gnu::hot]] engine::wait_reason engine::awaited_by(const request& one) {
+engine::wait_reason engine::awaited_by(const request& one) {
   if (one.done.load(std::memory_order_relaxed)) return {};
   const auto* claim = one.on != nullptr ? one.on : one.at->claim;
   if (claim == nullptr) return {};
@@ -180,16 +180,14 @@ bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
 }
 
 // [mutex_] A caller that waits for the store's answer, and nobody else for anything: it may as well fetch it.
-[[gnu::hot]] inline_work engine::how_to_ask(const wait_reason& why, bool wakes_early,
-                                            const aftermath& out) const noexcept {
+inline_work engine::how_to_ask(const wait_reason& why, bool wakes_early, const aftermath& out) const noexcept {
   const bool alone = why == backend::awaited::answer && open_requests_.load(std::memory_order_relaxed) == 1 &&
                      fetches_answers_ && out.questions.size() == 1 && cells_->idle() && !calls_->is_current();
   if (!alone) return inline_work::if_brief;
   return wakes_early || !fetches_in_time_ ? inline_work::with_answer_soon : inline_work::with_answer;
 }
 
-[[gnu::hot]] result<void> engine::join(request& one, std::string_view name, aftermath& out,
-                                       std::shared_ptr<request> kept) {
+result<void> engine::join(request& one, std::string_view name, aftermath& out, std::shared_ptr<request> kept) {
   const auto found = options_.prefix.empty() ? slot_of(name, {}) : slot_of(full_name(name), name);
   if (!found) return found.error();
   auto& at = **found;
@@ -209,7 +207,7 @@ bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
   return {};
 }
 
-[[gnu::hot]] void engine::join_queue(request& one, aftermath& out) {
+void engine::join_queue(request& one, aftermath& out) {
   auto& at = *one.at;
   if (auto* now_held = at.current;
       one.owner && now_held != nullptr && now_held->owner == one.owner && now_held->valid()) [[unlikely]]
@@ -227,7 +225,7 @@ bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
   if (one.how == entry::attempt && taken) return finish(one, about(at, failure(errc::busy), "trying"), out);
 }
 
-[[gnu::hot]] void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
+void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
   auto& at = *one.at;
   count_open(-1);
   timetable_.take_out(one);
@@ -253,7 +251,7 @@ bool engine::listen(parker& mine, std::uint32_t seen) noexcept {
   if (sleeper != nullptr && sleeper != &parker::of_this_thread()) out.sleepers.push_back(sleeper);
 }
 
-[[gnu::hot]] void engine::grant(request& one, claim_record& claim, aftermath& out) {
+void engine::grant(request& one, claim_record& claim, aftermath& out) {
   auto& at = *one.at;
   auto held = std::allocate_shared<detail::hold>(pool_allocator<detail::hold>{}, std::move(one.client), at);
   ++at.users;

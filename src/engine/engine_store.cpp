@@ -53,7 +53,7 @@ struct engine::look_ticket {
 };
 
 template <class F>
-[[gnu::hot]] void engine::on_answer(F&& change) noexcept {
+void engine::on_answer(F&& change) noexcept {
   if (gathers_for == this) {
     if (answers_gathered_++ % at_one_time == 0) gathered_.now = time_.now();
     if (answering_) return change(gathered_);
@@ -95,7 +95,7 @@ void engine::answers_end() noexcept {
   mutex_.unlock();
 }
 
-[[gnu::hot]] void engine::unpin(claim_record& one) noexcept {
+void engine::unpin(claim_record& one) noexcept {
   --one.pins;
   settle_record(one);
 }
@@ -115,7 +115,7 @@ void engine::on_push(F&& change) noexcept {
     loop_->post([this, rest = std::make_shared<aftermath>(std::move(out))] { run(*rest); });
 }
 
-[[gnu::hot]] void engine::wake(aftermath& out) {
+void engine::wake(aftermath& out) {
   if (out.sleepers.empty() && out.announced.empty()) [[likely]]
     return;
   out.sleepers.each([](parker* one) { one->unpark(); });
@@ -127,7 +127,7 @@ void engine::on_push(F&& change) noexcept {
   out.announced.clear();
 }
 
-[[gnu::hot]] void engine::run(aftermath& out) {
+void engine::run(aftermath& out) {
   wake(out);
   if (out.here == inline_work::never && calls_->is_working()) out.here = inline_work::together;  // see listen()
   out.questions.each([&](aftermath::question& one) { ask(one, out.now, out.here); });
@@ -140,7 +140,7 @@ void engine::on_push(F&& change) noexcept {
   send_looks(out.here);
 }
 
-[[gnu::hot]] void engine::ask(const aftermath::question& what, instant sent, inline_work here) {
+void engine::ask(const aftermath::question& what, instant sent, inline_work here) {
   ticket mine(this, what.about, sent);
   if (what.what == machine::ask::enter) {
     store_->enter(what.told, what.how, here, [mine = std::move(mine)](result<standing> got) mutable {

@@ -8,16 +8,16 @@
 
 namespace interlock::inline v1::detail {
 
-[[gnu::hot]] hold::hold(std::shared_ptr<client_handle> from, runtime::slot& where) noexcept
+hold::hold(std::shared_ptr<client_handle> from, runtime::slot& where) noexcept
     : client(std::move(from)), at(&where), born_in(runtime::fork_generation()) {}
 
-[[gnu::hot]] hold::~hold() {
+hold::~hold() {
   if (!forked()) engine().forget(*this);
 }
 
-[[gnu::hot]] bool hold::forked() const noexcept { return born_in != runtime::fork_generation(); }
+bool hold::forked() const noexcept { return born_in != runtime::fork_generation(); }
 
-[[gnu::hot]] runtime::engine& hold::engine() const noexcept { return client->engine(); }
+runtime::engine& hold::engine() const noexcept { return client->engine(); }
 
 bool hold::valid() const noexcept {
   const auto now_is = is.load(std::memory_order_acquire);

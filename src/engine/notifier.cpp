@@ -106,9 +106,9 @@ void notifier::post(job work) noexcept {
   if (wake != nullptr) wake->unpark();  // not before: whom it wakes wants the mutex
 }
 
-[[gnu::hot]] bool notifier::is_current() const noexcept { return own_thread_of == state_.get(); }
+bool notifier::is_current() const noexcept { return own_thread_of == state_.get(); }
 
-[[gnu::hot]] bool notifier::is_working() const noexcept { return working_for == state_.get(); }
+bool notifier::is_working() const noexcept { return working_for == state_.get(); }
 
 void notifier::adopt_current_thread() const noexcept { own_thread_of = state_.get(); }
 

@@ -44,7 +44,7 @@ struct borrowed {
 
 }  // namespace
 
-[[gnu::hot]] parker& parker::of_this_thread() {
+parker& parker::of_this_thread() {
   thread_local const borrowed one;
   return *one.mine;
 }

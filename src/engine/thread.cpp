@@ -20,7 +20,7 @@ thread_local bool library_thread = false;
 
 }  // namespace
 
-[[gnu::hot]] unsigned fork_generation() noexcept { return forks.load(std::memory_order_relaxed); }
+unsigned fork_generation() noexcept { return forks.load(std::memory_order_relaxed); }
 
 bool on_library_thread() noexcept { return library_thread; }
 

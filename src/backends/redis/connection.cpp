@@ -117,7 +117,7 @@ connection::afterwards connection::accepted(inline_work here, bool at_once) {
   return afterwards::post_flush;
 }
 
-[[gnu::hot]] void connection::then(afterwards what) {
+void connection::then(afterwards what) {
   if (what == afterwards::post_flush) post_flush();
   if (what == afterwards::send_in_time) send_in_time();
   if (what == afterwards::fetch_answer) finish_exchange();
@@ -219,7 +219,7 @@ void connection::flush_locked() noexcept {
     watch_in(watched_ & ~unsigned{EPOLLOUT});
 }
 
-[[gnu::hot]] void connection::watch_in(unsigned events) noexcept {
+void connection::watch_in(unsigned events) noexcept {
   if (borrowed_) events &= ~unsigned{EPOLLIN};
   if (events == watched_ || gate_ < 0) [[likely]]
     return;

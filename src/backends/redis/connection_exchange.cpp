@@ -12,7 +12,7 @@
 namespace interlock::inline v1::redis_store {
 
 // [mutex_] true: reading_ is locked.
-[[gnu::hot]] bool connection::may_exchange(const script* called) noexcept {
+bool connection::may_exchange(const script* called) noexcept {
   const bool idle = out_.empty() && !borrowed_ && !corked_ && !flush_posted_ && exchange_.done == nullptr;
   if (!idle || settings_.tls || (watched_ & EPOLLOUT) != 0 || (called != nullptr && !out_.is_known(called)))
     return false;
@@ -24,7 +24,7 @@ namespace interlock::inline v1::redis_store {
   return false;
 }
 
-[[gnu::hot]] bool connection::exchanges(const short_call& what, inline_work here, reply_handler& done) {
+bool connection::exchanges(const short_call& what, inline_work here, reply_handler& done) {
   if (!may_exchange(what.called)) return false;
   auto& text = exchange_.text;
   text.clear();
@@ -35,8 +35,7 @@ namespace interlock::inline v1::redis_store {
 }
 
 // [mutex_, reading_] false: nothing was sent, and reading_ is unlocked.
-[[gnu::hot]] bool connection::begin_exchange(std::string_view bytes, const script* called, inline_work here,
-                                             reply_handler& done) {
+bool connection::begin_exchange(std::string_view bytes, const script* called, inline_work here, reply_handler& done) {
   const auto now = time_.now();
   const auto moved = stream_->write(bytes.data(), bytes.size());
   if (moved.bytes == 0) [[unlikely]] {
@@ -60,7 +59,7 @@ namespace interlock::inline v1::redis_store {
 }
 
 // [reading_] The rest of it: the answer is read, and given to whoever asked.
-[[gnu::hot]] void connection::finish_exchange() noexcept {
+void connection::finish_exchange() noexcept {
   // Nobody but this thread begins one while it has the right to read.
   const auto moved =
       exchange_.soon ? stream_->read_soon(in_.data(), in_.size()) : stream_->read_at_last(in_.data(), in_.size());
@@ -91,7 +90,7 @@ namespace interlock::inline v1::redis_store {
 }
 
 // [reading_] As take_replies() ends, and give_back(): the gate stays shut if nobody waits for anything.
-[[gnu::hot]] void connection::end_exchange() noexcept {
+void connection::end_exchange() noexcept {
   bool call = false;
   {
     const std::lock_guard lock(mutex_);

@@ -51,7 +51,7 @@ void book_key(std::string& to, std::string_view name) {
   to += key_tail;
 }
 
-[[gnu::hot]] command_text::pieces book_key_pieces(std::string_view name, std::string& room) {
+command_text::pieces book_key_pieces(std::string_view name, std::string& room) {
   if (!all_plain(name)) {
     append_encoded(room, name);
     name = room;

@@ -112,8 +112,8 @@ struct native_layout::entering {
 };
 
 // A question about one name, with one argument; it may be carried out together with others like it.
-[[gnu::hot]] void native_layout::ask(const script& what, std::string_view name, const command_text::pieces& argument,
-                                     inline_work here, reply_handler&& done) {
+void native_layout::ask(const script& what, std::string_view name, const command_text::pieces& argument,
+                        inline_work here, reply_handler&& done) {
   if (keys_ == told::all_keys) {
     auto out = question(what, keys_, 1, 1);
     add_keys(out, name, keys_);
@@ -125,7 +125,7 @@ struct native_layout::entering {
                   std::move(done));
 }
 
-[[gnu::hot]] void native_layout::enter(const claim& who, entry how, inline_work here, completion<standing>&& done) {
+void native_layout::enter(const claim& who, entry how, inline_work here, completion<standing>&& done) {
   static_assert(sizeof(entering) <= handler_room, "or each request allocates");
   const claim_words words(who, how, channel_, words_for(who.origin != nullptr ? *who.origin : own_));
   const auto tokens = who.mode == lock_mode::shared ? 1 : std::max<std::uint32_t>(who.tokens, 1);
@@ -150,7 +150,7 @@ struct native_layout::leaving {
   }
 };
 
-[[gnu::hot]] void native_layout::leave(const claim& who, finality how, inline_work here, completion<departure>&& done) {
+void native_layout::leave(const claim& who, finality how, inline_work here, completion<departure>&& done) {
   static_assert(sizeof(leaving) <= handler_room, "or each request allocates");
   if (how == finality::answered)
     return ask(leave_, who.name, {bytes_of(who.secret)}, here,

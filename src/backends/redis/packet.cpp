@@ -90,7 +90,7 @@ std::uint16_t slot_of(std::string_view key) noexcept {
   return static_cast<std::uint16_t>(crc & 0x3fff);
 }
 
-[[gnu::hot]] packet::packet() {
+packet::packet() {
   auto& here = kept_here();
   if (!here.taken) {
     here.taken = true;
@@ -102,13 +102,12 @@ std::uint16_t slot_of(std::string_view key) noexcept {
   text_->clear();
 }
 
-[[gnu::hot]] packet::packet(const script& what, std::initializer_list<std::string_view> keys, std::size_t arguments)
+packet::packet(const script& what, std::initializer_list<std::string_view> keys, std::size_t arguments)
     : packet(what, keys.size() == 0 ? std::string_view{} : *keys.begin(), keys.size(), arguments) {
   for (const auto key : keys) text_->argument(key);
 }
 
-[[gnu::hot]] packet::packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments)
-    : packet() {
+packet::packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments) : packet() {
   script_ = &what;
   keys_ = keys;
   if (arguments == 1 && (keys == 1 || keys == 2))
@@ -121,7 +120,7 @@ std::uint16_t slot_of(std::string_view key) noexcept {
     slot_ = slot_of(route);
 }
 
-[[gnu::hot]] packet::packet(const short_call& what) : packet(*what.called, {}, 1, 1) {
+packet::packet(const short_call& what) : packet(*what.called, {}, 1, 1) {
   text_->argument(what.key);
   if (what.all != nullptr) joins(*what.all);
   text_->argument(what.argument);
@@ -131,12 +130,12 @@ std::uint16_t packet::slot() const noexcept {
   return first_key_ == 0 ? slot_ : slot_of(argument_at(bytes(), first_key_));
 }
 
-[[gnu::hot]] packet::packet(beginning with) : packet() {
+packet::packet(beginning with) : packet() {
   text_->append(with.as_sent);
   first_key_ = text_->size();
 }
 
-[[gnu::hot]] packet::packet(std::initializer_list<std::string_view> words, std::string_view route) : packet() {
+packet::packet(std::initializer_list<std::string_view> words, std::string_view route) : packet() {
   text_->header(words.size());
   for (const auto word : words) {
     if (word.data() == route.data() && !route.empty()) first_key_ = text_->size();
@@ -145,7 +144,7 @@ std::uint16_t packet::slot() const noexcept {
   if (first_key_ == 0) slot_ = slot_of(route);
 }
 
-[[gnu::hot]] packet::~packet() {
+packet::~packet() {
   if (own_) return;
   kept->taken = false;
   if (text_->capacity() > kept_most) *text_ = {};

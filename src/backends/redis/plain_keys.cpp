@@ -72,7 +72,7 @@ std::string key_template::pattern(std::string_view prefix) const {
 }
 
 // The three forms end differently, so that no two locks share a key: "a" and "{a}" are different locks.
-[[gnu::hot]] command_text::pieces mark_beside(std::string_view key, std::string& room) {
+command_text::pieces mark_beside(std::string_view key, std::string& room) {
   static_assert(own_keys == "ilk1:");
   if (has_tag(key)) return {own_keys, key, "::m"};
   if (key.find('}') == key.npos) return {"ilk1:{", key, "}:m"};
@@ -93,7 +93,7 @@ std::string beside(std::string_view key, char what) {
   return out;
 }
 
-[[gnu::hot]] std::array<char, 32> value_of(const claim_secret& secret) noexcept {
+std::array<char, 32> value_of(const claim_secret& secret) noexcept {
   std::array<char, 32> out;
   for (std::size_t i = 0; i < 16; ++i)
     std::memcpy(&out[2 * i], hexadecimal[std::to_integer<std::size_t>(secret.bytes()[i])].data(), 2);

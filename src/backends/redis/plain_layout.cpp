@@ -120,7 +120,7 @@ void plain_layout::describe(store_traits& traits) const {
 
 // ---- entering
 
-[[gnu::hot]] std::optional<failure> plain_layout::refusal(const claim& who, std::string_view key) const {
+std::optional<failure> plain_layout::refusal(const claim& who, std::string_view key) const {
   if (who.mode == lock_mode::shared || who.capacity != lock_capacity)
     return failure(errc::unsupported, "redis: the plain layout has exclusive locks only");
   if (key.starts_with(own_keys))
@@ -133,7 +133,7 @@ void plain_layout::describe(store_traits& traits) const {
   return {};
 }
 
-[[gnu::hot]] void plain_layout::enter(const claim& who, entry how, inline_work here, completion<standing>&& done) {
+void plain_layout::enter(const claim& who, entry how, inline_work here, completion<standing>&& done) {
   const auto key = wish_.key.key(who.name, kept().key);
   if (auto no = refusal(who, key)) return done(*no);
   if (wish_.tokens) return enter_by_script(who, key, how, here, std::move(done));
@@ -142,8 +142,8 @@ void plain_layout::describe(store_traits& traits) const {
 
 // The shortest way: one command of the server's own. It asks for no tombstones: those are remembered here, and what is
 // still under way on a connection that broke is ended with it.
-[[gnu::hot]] void plain_layout::enter_bare(const claim& who, std::string_view key, entry how, inline_work here,
-                                           completion<standing>&& done) {
+void plain_layout::enter_bare(const claim& who, std::string_view key, entry how, inline_work here,
+                              completion<standing>&& done) {
   if (buried(who.secret)) return done(standing{});
   packet out(begin_set);
   out.arg(key).arg(view(value_of(who.secret))).as_sent(if_free_for).as_sent(kept().words_for(who.lease));
@@ -259,8 +259,7 @@ void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const st
 
 // A release that leaves nothing behind and has no more to do than the server's own commands can; such ones are carried
 // out together.
-[[gnu::hot]] void plain_layout::release(const claim& who, std::string_view key, inline_work here,
-                                        completion<departure>&& done) {
+void plain_layout::release(const claim& who, std::string_view key, inline_work here, completion<departure>&& done) {
   packet out(scripts_.release, key, 2, 1);
   out.arg(key).arg(mark_beside(key, kept().beside_it));
   if (!cluster_) out.joins(scripts_.release);
@@ -268,7 +267,7 @@ void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const st
   way_.send(out, here, departed{std::move(done)});
 }
 
-[[gnu::hot]] void plain_layout::leave(const claim& who, finality how, inline_work here, completion<departure>&& done) {
+void plain_layout::leave(const claim& who, finality how, inline_work here, completion<departure>&& done) {
   waits_no_more(who.name, who.secret);
   const bool final = how == finality::final;
   if (final && !wish_.tokens) bury(who);
@@ -298,7 +297,7 @@ void plain_layout::bury(const claim& who) {
   any_buried_ = true;
 }
 
-[[gnu::hot]] bool plain_layout::buried(const claim_secret& secret) {
+bool plain_layout::buried(const claim_secret& secret) {
   if (!any_buried_.load(std::memory_order_relaxed)) return false;
   const std::lock_guard lock(mutex_);
   return buried_.contains(secret);
@@ -329,7 +328,7 @@ void plain_layout::waits(std::string_view name, const claim_secret& secret) {
   way_.subscribe(channel, [](const result<reply>&) {});
 }
 
-[[gnu::hot]] void plain_layout::waits_no_more(std::string_view name, const claim_secret& secret) noexcept {
+void plain_layout::waits_no_more(std::string_view name, const claim_secret& secret) noexcept {
   if (waiting_count_.load() == 0) return;
   const auto channel = beside(wish_.key.key(name), channel_letter);
   {

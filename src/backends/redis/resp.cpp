@@ -46,7 +46,7 @@ reply_parser::outcome reply_parser::more(std::size_t total) noexcept {
   return outcome::incomplete;
 }
 
-[[gnu::hot]] reply_parser::outcome reply_parser::parse(std::string_view bytes) {
+reply_parser::outcome reply_parser::parse(std::string_view bytes) {
   bytes_ = bytes;
   at_ = 0;
   needed_ = 1;
@@ -66,7 +66,7 @@ reply_parser::outcome reply_parser::line(std::string_view& out) {
   return outcome::complete;
 }
 
-[[gnu::hot]] reply_parser::outcome reply_parser::number(std::int64_t& out) {
+reply_parser::outcome reply_parser::number(std::int64_t& out) {
   const auto* const from = bytes_.data() + at_;
   const auto left = bytes_.size() - at_;
   if (left >= 3 && from[1] == '\r' && from[2] == '\n' && from[0] >= '0' && from[0] <= '9') {
@@ -96,7 +96,7 @@ reply_parser::outcome reply_parser::line(std::string_view& out) {
   return outcome::complete;
 }
 
-[[gnu::hot]] reply_parser::outcome reply_parser::number_value() {
+reply_parser::outcome reply_parser::number_value() {
   std::int64_t value = 0;
   if (const auto got = number(value); got != outcome::complete) return got;
   nodes_.push_back({.is = kind::number, .number = value});
@@ -144,7 +144,7 @@ reply_parser::outcome reply_parser::aggregate(kind is, std::size_t per_child, st
   return outcome::complete;
 }
 
-[[gnu::hot]] reply_parser::outcome reply_parser::value(std::size_t depth) {
+reply_parser::outcome reply_parser::value(std::size_t depth) {
   if (at_ > most_.bytes) return bad("a reply is too long");
   if (at_ == bytes_.size()) return more(at_ + 1);
   const auto text = [&](kind is) {
