@@ -72,13 +72,9 @@ script::script(std::string_view source) : text(source), sha(sha1_hex(source)) {
   both.argument("EVALSHA");
   both.argument(sha);
   call = both.view();
-  const auto head = [this](std::size_t keys) {
-    command_text out;
-    begin_call(out, *this, keys, 1);
-    return std::string(out.view());
-  };
-  usual_head = head(1);
-  other_head = head(2);
+  command_text head;
+  begin_call(head, *this, 1, 1);
+  usual_head = head.view();
 }
 
 std::uint16_t slot_of(std::string_view key) noexcept {
@@ -110,8 +106,8 @@ packet::packet(const script& what, std::initializer_list<std::string_view> keys,
 packet::packet(const script& what, std::string_view route, std::size_t keys, std::size_t arguments) : packet() {
   script_ = &what;
   keys_ = keys;
-  if (arguments == 1 && (keys == 1 || keys == 2))
-    text_->append(keys == 1 ? what.usual_head : what.other_head);
+  if (arguments == 1 && keys == 1)
+    text_->append(what.usual_head);
   else
     begin_call(*text_, what, keys, arguments);
   if (keys > 0)

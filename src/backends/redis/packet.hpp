@@ -18,7 +18,6 @@ struct script {
   std::string sha;         // 40 hexadecimal digits
   std::string call;        // EVALSHA and the sha, as arguments
   std::string usual_head;  // of a call with one key and one argument: what stands before these
-  std::string other_head;  // with two keys and one argument
 };
 
 /// What one call brings along to a bundle of calls, which are sent as one. The bytes are arguments as they are sent;

@@ -71,19 +71,17 @@ std::string key_template::pattern(std::string_view prefix) const {
   return literally(before_) + literally(prefix) + "*" + literally(after_);
 }
 
-// The three forms end differently, so that no two locks share a key: "a" and "{a}" are different locks.
-command_text::pieces mark_beside(std::string_view key, std::string& room) {
-  static_assert(own_keys == "ilk1:");
-  if (has_tag(key)) return {own_keys, key, "::m"};
-  if (key.find('}') == key.npos) return {"ilk1:{", key, "}:m"};
-  room.assign(own_keys).append("{").append(tag_for(slot_of(key))).append("}");
-  return {room, key, "~:m"};
-}
-
+// The three forms end differently, so that no two locks share a key: "a" and "{a}" are different locks. The one with
+// braces around the key is made in plain_release.lua, too.
 void beside(std::string& to, std::string_view key, char what) {
-  std::string room;
-  for (const auto piece : mark_beside(key, room)) to.append(piece);
-  to.back() = what;
+  to.append(own_keys);
+  if (has_tag(key))
+    to.append(key).append("::");
+  else if (key.find('}') == key.npos)
+    to.append("{").append(key).append("}:");
+  else
+    to.append("{").append(tag_for(slot_of(key))).append("}").append(key).append("~:");
+  to += what;
 }
 
 std::string beside(std::string_view key, char what) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "backends/redis/command_text.hpp"
-
 #include <interlock/backend.hpp>
 
 #include <array>
@@ -47,8 +45,6 @@ inline constexpr std::string_view own_keys = "ilk1:";
 std::string beside(std::string_view key, char what);
 /// Appended.
 void beside(std::string& to, std::string_view key, char what);
-/// The mark's key, for every release, in pieces; `room` is for one of them.
-command_text::pieces mark_beside(std::string_view key, std::string& room);
 
 /// What is written as the lock's value: the claim's secret, as 32 hexadecimal digits.
 std::array<char, 32> value_of(const claim_secret& secret) noexcept;

@@ -30,10 +30,10 @@ standing held(std::uint64_t token) noexcept {
   return out;
 }
 
-// Kept, so that building a question allocates nothing. The keys are for the length of one call; a lease is nearly
+// Kept, so that building a question allocates nothing. The key is for the length of one call; a lease is nearly
 // always as long as the last one.
 struct kept_words {
-  std::string key, beside_it;
+  std::string key;
   milliseconds lease{-1};
   command_text lease_words;
 
@@ -260,11 +260,9 @@ void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const st
 // A release that leaves nothing behind and has no more to do than the server's own commands can; such ones are carried
 // out together.
 void plain_layout::release(const claim& who, std::string_view key, inline_work here, completion<departure>&& done) {
-  packet out(scripts_.release, key, 2, 1);
-  out.arg(key).arg(mark_beside(key, kept().beside_it));
-  if (!cluster_) out.joins(scripts_.release);
-  out.arg(view(value_of(who.secret)));
-  way_.send(out, here, departed{std::move(done)});
+  const auto value = value_of(who.secret);
+  way_.send_short({.called = &scripts_.release, .all = &scripts_.release, .key = {key}, .argument = {view(value)}},
+                  here, departed{std::move(done)});
 }
 
 void plain_layout::leave(const claim& who, finality how, inline_work here, completion<departure>&& done) {
@@ -272,7 +270,7 @@ void plain_layout::leave(const claim& who, finality how, inline_work here, compl
   const bool final = how == finality::final;
   if (final && !wish_.tokens) bury(who);
   const auto key = wish_.key.key(who.name, kept().key);
-  if (!final && !wish_.tokens && !wish_.signal && publish_ == "PUBLISH")
+  if (!final && !wish_.tokens && !wish_.signal && !cluster_ && key.find('}') == key.npos)
     return release(who, key, here, std::move(done));
   const auto companion = beside(key, companion_letter);
   const auto signal = wish_.signal ? wish_.signal->key(who.name) : std::string{};
