@@ -127,13 +127,16 @@ class engine final : public backend_events {
   using step = core::claim_machine::step;
   struct ticket;
   struct look_ticket;
+  struct lone_question;
 
   // engine_requests.cpp
   result<void> fill(request& one, const wanted_claim& wanted) const;
+  result<hold_ptr> acquire_in_turn(request& one, const wanted_claim& wanted, const std::stop_token& stop);
   result<void> join(request& one, std::string_view name, aftermath& out, std::shared_ptr<request> kept = {});
   void join_queue(request& one, aftermath& out);
   void finish(request& one, result<hold_ptr> outcome, aftermath& out);
   void grant(request& one, claim_record& claim, aftermath& out);
+  hold_ptr new_hold(request& one, claim_record& claim, instant now);
   void answer_queue(slot& at, const failure& why, bool attempts_only, aftermath& out);
   using wait_reason = std::optional<backend::awaited>;
   void wait_for(request& one, wait_reason why, const std::stop_token& stop);
@@ -143,6 +146,15 @@ class engine final : public backend_events {
   [[nodiscard]] inline_work how_to_ask(const wait_reason& why, bool wakes_early, const aftermath& out) const noexcept;
   void timed_out(request& one, aftermath& out);
   [[gnu::cold]] [[nodiscard]] failure about(const slot& at, const failure& why, std::string_view doing) const;
+
+  // engine_alone.cpp
+  [[nodiscard]] bool alone() const noexcept;
+  [[nodiscard]] bool may_be_alone(const request& one, const std::stop_token& stop) const noexcept;
+  bool acquire_alone(request& one, std::string_view name);
+  bool granted_alone(request& one, claim_record& claim, const standing& as);
+  bool release_alone(detail::hold& held, request& one);
+  bool departed_alone(request& one, claim_record& claim, departure how);
+  [[nodiscard]] static request* lone_asker(const claim_record& about) noexcept;
 
   // engine_claims.cpp
   claim_record& new_claim(slot& at, const request& like, std::uint32_t tokens);
@@ -173,6 +185,10 @@ class engine final : public backend_events {
   template <class F>
   void on_push(F&& change) noexcept;
   void ask(const aftermath::question& what, instant sent, inline_work here);
+  void ask_enter(const claim& asked, claim_record& about, entry how, instant sent, inline_work here);
+  void ask_leave(const claim& asked, claim_record& about, finality how, instant sent, inline_work here);
+  void entered(claim_record& one, instant sent, const result<standing>& got) noexcept;
+  void departed(claim_record& one, const result<departure>& got) noexcept;
   void send_looks(inline_work here);
   void ask_convert(claim_record& one, const claim& asked, lock_mode mode, std::uint32_t weight, entry how,
                    instant sent);
@@ -210,6 +226,7 @@ class engine final : public backend_events {
   [[gnu::cold]] void tell_observer(event_kind kind, const slot& at, const claim_secret& who, milliseconds took,
                                    loss_reason loss, const failure* why);
   // engine_holds.cpp
+  result<void> release_in_turn(detail::hold& held, request& one);
   bool begin_leaving(detail::hold& held, request* waiter, aftermath& out, result<void>& done);
   result<void> convert(detail::hold& held, lock_mode mode, std::optional<milliseconds> wait,
                        const std::stop_token& stop);
@@ -227,8 +244,9 @@ class engine final : public backend_events {
   unsigned born_in_;
   milliseconds lease_{}, linger_{}, patience_{};
   std::shared_ptr<cell_desk> cells_;
-  bool fetches_answers_ = false;  // the store: see inline_work::with_answer
-  bool fetches_in_time_ = false;  // in less time than our patience
+  bool fetches_answers_ = false;                                              // the store: see inline_work::with_answer
+  bool fetches_in_time_ = false;                                              // in less time than our patience
+  static inline constinit thread_local const lone_question* lone_ = nullptr;  // this thread fetches the answer to it
 
   // The callback thread's alone.
   aftermath gathered_{instant{}};  // of answers that come together

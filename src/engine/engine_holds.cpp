@@ -80,6 +80,16 @@ result<void> engine::release(hold& held) noexcept try {
   request one;
   one.sleeper = &parker::of_this_thread();
   one.started = time_.now();
+  if (!release_alone(held, one)) return release_in_turn(held, one);
+  if (!one.done.load(std::memory_order_acquire)) [[unlikely]]
+    sleep(one, backend::awaited::answer);
+  if (!*one.outcome) return one.outcome->error();
+  return {};
+} catch (...) {
+  return failure(errc::internal);
+}
+
+result<void> engine::release_in_turn(hold& held, request& one) {
   aftermath out(one.started, inline_work::if_brief);
   result<void> done;
   bool settled = false;
@@ -96,8 +106,6 @@ result<void> engine::release(hold& held) noexcept try {
   if (!one.done.load(std::memory_order_acquire)) sleep(one, why);
   if (!*one.outcome) return one.outcome->error();
   return {};
-} catch (...) {
-  return failure(errc::internal);
 }
 
 void engine::begin_release(hold& held, std::shared_ptr<request> kept) {

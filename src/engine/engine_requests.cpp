@@ -83,6 +83,13 @@ result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, 
     return failure(errc::cancelled, "cancelled before " + shown_name(wanted.name) + " was asked for");
   one.client = std::move(client);
   one.sleeper = &parker::of_this_thread();
+  if (!may_be_alone(one, stop) || !acquire_alone(one, wanted.name)) return acquire_in_turn(one, wanted, stop);
+  if (!one.done.load(std::memory_order_acquire)) [[unlikely]]
+    wait_for(one, backend::awaited::answer, stop);
+  return std::move(*one.outcome);
+}
+
+result<hold_ptr> engine::acquire_in_turn(request& one, const wanted_claim& wanted, const std::stop_token& stop) {
   aftermath out(one.started, inline_work::if_brief);
   wait_reason why;
   {
@@ -251,7 +258,7 @@ void engine::finish(request& one, result<hold_ptr> outcome, aftermath& out) {
   if (sleeper != nullptr && sleeper != &parker::of_this_thread()) out.sleepers.push_back(sleeper);
 }
 
-void engine::grant(request& one, claim_record& claim, aftermath& out) {
+hold_ptr engine::new_hold(request& one, claim_record& claim, instant now) {
   auto& at = *one.at;
   auto held = std::allocate_shared<detail::hold>(pool_allocator<detail::hold>{}, std::move(one.client), at);
   ++at.users;
@@ -263,7 +270,7 @@ void engine::grant(request& one, claim_record& claim, aftermath& out) {
     held->owner = one.owner;
     held->itself = held;
   }
-  held->since = out.now;
+  held->since = now;
   held->claim = &claim;
   claim.held = held.get();
   claim.releasing = false;
@@ -274,7 +281,12 @@ void engine::grant(request& one, claim_record& claim, aftermath& out) {
     ++claim.token;
     --claim.tokens;
   }
-  emit(event_kind::acquired, at, claim.secret, out.now - one.started, loss_reason::none, nullptr);
+  return held;
+}
+
+void engine::grant(request& one, claim_record& claim, aftermath& out) {
+  auto held = new_hold(one, claim, out.now);
+  emit(event_kind::acquired, *one.at, claim.secret, out.now - one.started, loss_reason::none, nullptr);
   finish(one, std::move(held), out);
 }
 

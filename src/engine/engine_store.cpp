@@ -141,34 +141,45 @@ void engine::run(aftermath& out) {
 }
 
 void engine::ask(const aftermath::question& what, instant sent, inline_work here) {
-  ticket mine(this, what.about, sent);
-  if (what.what == machine::ask::enter) {
-    store_->enter(what.told, what.how, here, [mine = std::move(mine)](result<standing> got) mutable {
-      auto* self = std::exchange(mine.from, nullptr);
-      self->on_answer([&](aftermath& out) {
-        auto& one = *mine.about;
-        if (got) one.memo = got->memo;
-        const double jitter = self->random_.fraction();
-        self->apply(one,
-                    got ? one.machine.answered(mine.sent, out.now, *got, jitter)
-                        : one.machine.failed(out.now, got.error(), jitter),
-                    out);
-        self->unpin(one);
-      });
-    });
-    return;
-  }
-  const auto how = what.what == machine::ask::leave_final ? finality::final : finality::answered;
-  store_->leave(what.told, how, here, [mine = std::move(mine)](result<departure> got) mutable {
+  if (what.what == machine::ask::enter) return ask_enter(what.told, *what.about, what.how, sent, here);
+  ask_leave(what.told, *what.about, what.what == machine::ask::leave_final ? finality::final : finality::answered, sent,
+            here);
+}
+
+void engine::ask_enter(const claim& asked, claim_record& about, entry how, instant sent, inline_work here) {
+  store_->enter(asked, how, here, [mine = ticket(this, &about, sent)](result<standing> got) mutable {
     auto* self = std::exchange(mine.from, nullptr);
-    self->on_answer([&](aftermath& out) {
-      auto& one = *mine.about;
-      self->apply(one,
-                  got ? one.machine.departed(out.now, *got)
-                      : one.machine.failed(out.now, got.error(), self->random_.fraction()),
-                  out);
-      self->unpin(one);
-    });
+    if (auto* const asker = lone_asker(*mine.about); asker != nullptr && got) [[likely]]
+      if (self->granted_alone(*asker, *mine.about, *got)) return;
+    self->entered(*mine.about, mine.sent, got);
+  });
+}
+
+void engine::entered(claim_record& one, instant sent, const result<standing>& got) noexcept {
+  on_answer([&](aftermath& out) {
+    if (got) one.memo = got->memo;
+    const double jitter = random_.fraction();
+    apply(one,
+          got ? one.machine.answered(sent, out.now, *got, jitter) : one.machine.failed(out.now, got.error(), jitter),
+          out);
+    unpin(one);
+  });
+}
+
+void engine::ask_leave(const claim& asked, claim_record& about, finality how, instant sent, inline_work here) {
+  store_->leave(asked, how, here, [mine = ticket(this, &about, sent)](result<departure> got) mutable {
+    auto* self = std::exchange(mine.from, nullptr);
+    if (auto* const asker = lone_asker(*mine.about); asker != nullptr && got) [[likely]]
+      if (self->departed_alone(*asker, *mine.about, *got)) return;
+    self->departed(*mine.about, got);
+  });
+}
+
+void engine::departed(claim_record& one, const result<departure>& got) noexcept {
+  on_answer([&](aftermath& out) {
+    apply(one, got ? one.machine.departed(out.now, *got) : one.machine.failed(out.now, got.error(), random_.fraction()),
+          out);
+    unpin(one);
   });
 }
 

@@ -22,7 +22,7 @@ class command_text {
   void clear() noexcept { size_ = 0; }
 
   void header(std::size_t arguments) { wrote(length(room(longest_length), '*', arguments)); }
-  void argument(std::string_view bytes) { copied(argument_of(bytes.size()), bytes); }
+  [[gnu::noinline]] void argument(std::string_view bytes) { copied(argument_of(bytes.size()), bytes); }
   /// An argument that is in pieces.
   using pieces = std::array<std::string_view, 3>;
   void argument(const pieces& all) {
@@ -39,7 +39,7 @@ class command_text {
     argument(std::string_view(digits, static_cast<std::size_t>(end - digits)));
   }
   /// Arguments that were put together elsewhere.
-  void append(std::string_view bytes) { wrote(copied(room(bytes.size()), bytes)); }
+  [[gnu::noinline]] void append(std::string_view bytes) { wrote(copied(room(bytes.size()), bytes)); }
 
  private:
   static constexpr std::size_t longest_length = 24;

@@ -117,12 +117,6 @@ connection::afterwards connection::accepted(inline_work here, bool at_once) {
   return afterwards::post_flush;
 }
 
-void connection::then(afterwards what) {
-  if (what == afterwards::post_flush) post_flush();
-  if (what == afterwards::send_in_time) send_in_time();
-  if (what == afterwards::fetch_answer) finish_exchange();
-}
-
 void connection::refuse(reply_handler& done) const {
   done(failure(errc::unavailable, where_.shown() + ": not connected"));
 }
@@ -219,10 +213,7 @@ void connection::flush_locked() noexcept {
     watch_in(watched_ & ~unsigned{EPOLLOUT});
 }
 
-void connection::watch_in(unsigned events) noexcept {
-  if (borrowed_) events &= ~unsigned{EPOLLIN};
-  if (events == watched_ || gate_ < 0) [[likely]]
-    return;
+void connection::let_through(unsigned events) noexcept {
   watched_ = events;
   epoll_event what{.events = events, .data = {}};
   ::epoll_ctl(gate_, std::exchange(in_gate_, true) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket_, &what);
@@ -387,10 +378,7 @@ void connection::answer_bundle(reply what, std::string_view bytes) {
 
 // [mutex_] One timer for all requests: the oldest one is answered first. That of connecting is later than the first
 // request's: it does not count any more.
-void connection::watch_deadline(instant first) {
-  const auto due = first + milliseconds{1};
-  if (deadline_at_ <= due) [[likely]]
-    return;
+void connection::call_deadline_at(instant due) {
   deadline_at_ = due;
   loop_.call_at(due, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->deadline();

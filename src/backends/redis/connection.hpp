@@ -11,6 +11,8 @@
 
 #include <interlock/backend.hpp>
 
+#include <sys/epoll.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -129,7 +131,11 @@ class connection final : public std::enable_shared_from_this<connection> {
     return accept_locked(order_of(what), here, done);
   }
   [[nodiscard]] std::optional<afterwards> accept_locked(const short_call& what, inline_work here, reply_handler& done);
-  void then(afterwards what);
+  void then(afterwards what) {
+    if (what == afterwards::fetch_answer) return finish_exchange();
+    if (what == afterwards::post_flush) post_flush();
+    if (what == afterwards::send_in_time) send_in_time();
+  }
 
   /// SUBSCRIBE and the like, whose answer is a push; on a RESP2 connection, nothing else may be sent afterwards.
   void send_for_push(const packet& what, reply_handler done);
@@ -198,9 +204,18 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] bool worth_a_packet() noexcept;
   void send_in_time();
   void flush_and_listen() noexcept;
-  void watch_in(unsigned events) noexcept;
+  void watch_in(unsigned events) noexcept {
+    if (borrowed_) events &= ~unsigned{EPOLLIN};
+    if (events != watched_ && gate_ >= 0) [[unlikely]]
+      let_through(events);
+  }
+  void let_through(unsigned events) noexcept;
   void watch_deadline() { watch_deadline(is_up() ? out_.front().sent + settings_.timeout : give_up_); }
-  void watch_deadline(instant first);
+  void watch_deadline(instant first) {
+    if (const auto due = first + milliseconds{1}; deadline_at_ > due) [[unlikely]]
+      call_deadline_at(due);
+  }
+  void call_deadline_at(instant due);
   void deadline() noexcept;
   void drop(const failure& why, bool tell) noexcept;
   [[nodiscard]] failure lost(std::string_view why) const;
@@ -216,8 +231,12 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] bool begin_exchange(std::string_view bytes, const script* called, inline_work here,
                                     reply_handler& done);
   void finish_exchange() noexcept;
-  void end_exchange() noexcept;
-  void leave_exchange();
+  // [mutex_] It goes on as one of the requests that were sent.
+  void leave_exchange() {
+    if (exchange_.done != nullptr) [[unlikely]]
+      give_up_exchange();
+  }
+  void give_up_exchange();
 
   // connection_lending.cpp
   void attend() noexcept;

@@ -69,16 +69,24 @@ void connection::finish_exchange() noexcept {
   const bool whole = moved.bytes > 0 && parser_.parse({in_.data(), moved.bytes}) == reply_parser::outcome::complete &&
                      parser_.used() == moved.bytes && simple(parser_.value());
   reply_handler* done = nullptr;
+  bool call = false;
   {
     const std::lock_guard lock(mutex_);
     if (whole && !muted_.load(std::memory_order_relaxed)) [[likely]]
       done = std::exchange(exchange_.done, nullptr);
-    corked_ = done != nullptr;
-    leave_exchange();
+    if (done != nullptr) [[likely]] {  // so nothing else is under way: the gate stays shut, as give_back() leaves it
+      borrowed_ = false;
+      call = !std::exchange(attending_, true);
+    } else {
+      leave_exchange();
+    }
   }
   if (done != nullptr) [[likely]] {
     (*done)(parser_.value());
-    return end_exchange();
+    reading_.unlock();
+    if (call) [[unlikely]]
+      attend();
+    return;
   }
   in_used_ = moved.bytes;
   if (moved.is == net::stream::progress::ended)
@@ -89,28 +97,7 @@ void connection::finish_exchange() noexcept {
   give_back(backend::loan_end::others_wait);
 }
 
-// [reading_] As take_replies() ends, and give_back(): the gate stays shut if nobody waits for anything.
-void connection::end_exchange() noexcept {
-  bool call = false;
-  {
-    const std::lock_guard lock(mutex_);
-    corked_ = borrowed_ = false;
-    if (out_.empty()) [[likely]] {
-      call = !std::exchange(attending_, true);
-    } else {
-      flush_locked();
-      watch_in(watched_ | EPOLLIN);
-    }
-  }
-  reading_.unlock();
-  if (call) [[unlikely]]
-    attend();
-}
-
-// [mutex_] It goes on as one of the requests that were sent.
-void connection::leave_exchange() {
-  if (exchange_.done == nullptr) [[likely]]
-    return;
+void connection::give_up_exchange() {
   auto& done = *std::exchange(exchange_.done, nullptr);
   out_.push({.called = exchange_.called, .sent = exchange_.sent}, exchange_.bytes, std::move(done));
   out_.sent(exchange_.written);

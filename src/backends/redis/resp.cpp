@@ -51,7 +51,22 @@ reply_parser::outcome reply_parser::parse(std::string_view bytes) {
   at_ = 0;
   needed_ = 1;
   nodes_.clear();
-  return value(0);
+  return brief(bytes) ? outcome::complete : value(0);
+}
+
+// What most requests are answered with: a digit, or that all is well.
+bool reply_parser::brief(std::string_view bytes) {
+  if (bytes.size() < 4) return false;
+  if (bytes[0] == ':' && bytes[2] == '\r' && bytes[3] == '\n' && bytes[1] >= '0' && bytes[1] <= '9') {
+    nodes_.push_back({.is = kind::number, .number = bytes[1] - '0'});
+    at_ = 4;
+    return true;
+  }
+  constexpr std::string_view well = "+OK\r\n";
+  if (!bytes.starts_with(well)) return false;
+  nodes_.push_back({.is = kind::text, .begin = 1, .length = 2});
+  at_ = well.size();
+  return true;
 }
 
 // Up to the line's end, which is stepped over.

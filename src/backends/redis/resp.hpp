@@ -88,6 +88,7 @@ class reply_parser {
   [[nodiscard]] std::size_t needed() const noexcept { return needed_; }
 
  private:
+  bool brief(std::string_view bytes);
   outcome value(std::size_t depth);
   outcome aggregate(reply::kind is, std::size_t per_child, std::size_t depth);
   outcome bulk(reply::kind is);
