@@ -19,16 +19,15 @@ constexpr double redis_delay = 0.0005;  // there, and the same back
 void awaited_pair(const interlock::client& locks) { locks.acquire(one_name).release().value(); }
 void detached_pair(const interlock::client& locks) { const auto held = locks.acquire(one_name); }
 
-measure pair_of(const interlock::client& locks, double seconds) {
-  return [&locks, seconds] { return typical(seconds, [&] { awaited_pair(locks); }); };
-}
-
-measure calls(raw_redis& server, const std::vector<std::string>& requests, double seconds) {
-  return [&server, &requests, seconds] {
-    return typical(seconds, [&] {
-      for (const auto& one : requests) server.call(one);
-    });
-  };
+/// The floor sends the requests as they are, and waits for each answer.
+comparison pairs(const settings& with, raw_redis& server, const std::vector<std::string>& requests,
+                 const interlock::client& locks) {
+  return compare_closely(
+      with,
+      [&] {
+        for (const auto& one : requests) server.call(one);
+      },
+      [&] { awaited_pair(locks); });
 }
 
 void plain_pair(const redis_server& server, const settings& with, report& out) {
@@ -41,7 +40,7 @@ void plain_pair(const redis_server& server, const settings& with, report& out) {
   const auto locks = interlock::client::connect(server.url("layout=plain&token=none"));
   if (!locks) return out.skip("redis-pair/plain", locks.error().message());
   out.add(
-      compare(with, calls(raw, floor, with.seconds), pair_of(*locks, with.seconds))
+      pairs(with, raw, floor, *locks)
           .against(1.1, {.name = "redis-pair/plain",
                          .what = "acquire + release, layout=plain, p50, against SET NX PX and a script that compares "
                                  "and deletes"}));
@@ -52,7 +51,7 @@ void native_pair(const redis_server& server, const settings& with, report& out) 
   const auto pair = requests_for(server.port(), {"floor"}).front();
   const std::vector<std::string> floor{pair.acquire, pair.release};
   const interlock::client locks(server.url());
-  out.add(compare(with, calls(raw, floor, with.seconds), pair_of(locks, with.seconds))
+  out.add(pairs(with, raw, floor, locks)
               .against(1.1, {.name = "redis-pair/native",
                              .what = "acquire + release, p50, against a socket on which the same bytes are sent"}));
 }

@@ -46,7 +46,7 @@ struct kept_words {
     return lease_words.view();
   }
 };
-kept_words& kept() {
+kept_words& at_hand() {
   thread_local kept_words one;
   return one;
 }
@@ -134,7 +134,7 @@ std::optional<failure> plain_layout::refusal(const claim& who, std::string_view 
 }
 
 void plain_layout::enter(const claim& who, entry how, inline_work here, completion<standing>&& done) {
-  const auto key = wish_.key.key(who.name, kept().key);
+  const auto key = wish_.key.key(who.name, at_hand().key);
   if (auto no = refusal(who, key)) return done(*no);
   if (wish_.tokens) return enter_by_script(who, key, how, here, std::move(done));
   enter_bare(who, key, how, here, std::move(done));
@@ -146,7 +146,7 @@ void plain_layout::enter_bare(const claim& who, std::string_view key, entry how,
                               completion<standing>&& done) {
   if (buried(who.secret)) return done(standing{});
   packet out(begin_set);
-  out.arg(key).arg(view(value_of(who.secret))).as_sent(if_free_for).as_sent(kept().words_for(who.lease));
+  out.arg(key).arg(view(value_of(who.secret))).as_sent(if_free_for).as_sent(at_hand().words_for(who.lease));
   // In a bundle it would cost the server more: a command called by a script is no cheaper than one that is sent.
   way_.send(out, here, [this, who, how, done = std::move(done)](result<reply> got) mutable {
     if (!got) return done(got.error());
@@ -260,16 +260,16 @@ void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const st
 // A release that leaves nothing behind and has no more to do than the server's own commands can; such ones are carried
 // out together.
 void plain_layout::release(const claim& who, std::string_view key, inline_work here, completion<departure>&& done) {
-  const auto value = value_of(who.secret);
-  way_.send_short({.called = &scripts_.release, .all = &scripts_.release, .key = {key}, .argument = {view(value)}},
-                  here, departed{std::move(done)});
+  packet out(scripts_.release, key, 1, 1);
+  out.arg(key).joins(scripts_.release).arg(view(value_of(who.secret)));
+  way_.send(out, here, departed{std::move(done)});
 }
 
 void plain_layout::leave(const claim& who, finality how, inline_work here, completion<departure>&& done) {
   waits_no_more(who.name, who.secret);
   const bool final = how == finality::final;
   if (final && !wish_.tokens) bury(who);
-  const auto key = wish_.key.key(who.name, kept().key);
+  const auto key = wish_.key.key(who.name, at_hand().key);
   if (!final && !wish_.tokens && !wish_.signal && !cluster_ && key.find('}') == key.npos)
     return release(who, key, here, std::move(done));
   const auto companion = beside(key, companion_letter);
