@@ -62,7 +62,8 @@ result<guard> client::attempt(std::string_view name, acquire_options options, st
 
 guard client::acquire(std::string_view name, acquire_options options, std::stop_token stop) const {
   auto got = handle_->engine().acquire(handle_, {name, options, entry::queue, 0}, stop);
-  if (!got) throw lock_error(got.error());
+  if (!got) [[unlikely]]
+    throw lock_error(got.error());
   return guard_of(std::move(*got));
 }
 

@@ -76,14 +76,16 @@ bool engine::begin_leaving(hold& held, request* waiter, aftermath& out, result<v
 }
 
 result<void> engine::release(hold& held) noexcept try {
-  if (held.forked()) return closed_failure();
+  if (held.forked()) [[unlikely]]
+    return closed_failure();
   request one;
   one.sleeper = &parker::of_this_thread();
   one.started = time_.now();
   if (!release_alone(held, one)) return release_in_turn(held, one);
   if (!one.done.load(std::memory_order_acquire)) [[unlikely]]
     sleep(one, backend::awaited::answer);
-  if (!*one.outcome) return one.outcome->error();
+  if (!*one.outcome) [[unlikely]]
+    return one.outcome->error();
   return {};
 } catch (...) {
   return failure(errc::internal);

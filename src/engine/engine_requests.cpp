@@ -35,7 +35,8 @@ failure lacking(const store_traits& has, std::string_view what) {
 result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   const auto& asked = wanted.options;
   const auto& has = traits();
-  if (wanted.name.size() > has.name_max) return check_name(wanted.name);  // the rest of it when the name is looked up
+  if (wanted.name.size() > has.name_max) [[unlikely]]
+    return check_name(wanted.name);  // the rest of it when the name is looked up
   one.terms.lease = asked.lease.value_or(lease_);
   one.terms.lock_delay = asked.lock_delay;
   one.terms.max_hold = asked.max_hold;
@@ -56,7 +57,8 @@ result<void> engine::fill(request& one, const wanted_claim& wanted) const {
   if (wanted.limit == 0) [[likely]] {
     if (asked.permits != 1) [[unlikely]]
       return bad("permits = " + std::to_string(asked.permits) + " is for semaphores; a lock has just one");
-    if (asked.mode == lock_mode::shared && !has.shared) return lacking(has, "shared mode");
+    if (asked.mode == lock_mode::shared && !has.shared) [[unlikely]]
+      return lacking(has, "shared mode");
     one.weight = asked.mode == lock_mode::shared ? 1 : lock_capacity;
   } else {
     if (!has.permits) return lacking(has, "semaphores");
@@ -76,12 +78,13 @@ result<void> engine::fill(request& one, const wanted_claim& wanted) const {
 
 result<hold_ptr> engine::acquire(std::shared_ptr<detail::client_handle> client, const wanted_claim& wanted,
                                  const std::stop_token& stop) {
-  if (forked()) return closed_failure();
-  request one;
-  if (auto ok = fill(one, wanted); !ok) return ok.error();
-  if (stop.stop_requested())
+  if (forked()) [[unlikely]]
+    return closed_failure();
+  request one(std::move(client));
+  if (auto ok = fill(one, wanted); !ok) [[unlikely]]
+    return ok.error();
+  if (stop.stop_requested()) [[unlikely]]
     return failure(errc::cancelled, "cancelled before " + shown_name(wanted.name) + " was asked for");
-  one.client = std::move(client);
   one.sleeper = &parker::of_this_thread();
   if (!may_be_alone(one, stop) || !acquire_alone(one, wanted.name)) return acquire_in_turn(one, wanted, stop);
   if (!one.done.load(std::memory_order_acquire)) [[unlikely]]

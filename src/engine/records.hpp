@@ -90,7 +90,8 @@ struct claim_record final : alarm {
 /// One caller's wish. Lives on the stack of a blocking caller, or in an async operation.
 struct request : alarm {
   enum class wish : std::uint8_t { acquire, upgrade, leave };
-  request() noexcept : alarm(kind::request) {}
+  explicit request(std::shared_ptr<detail::client_handle> from = {}) noexcept
+      : alarm(kind::request), client(std::move(from)) {}
   request(const request&) = delete;
   request& operator=(const request&) = delete;
   virtual ~request() = default;
@@ -102,7 +103,7 @@ struct request : alarm {
   std::uint32_t capacity = lock_capacity;
   core::claim_terms terms{};
   std::optional<owner_id> owner{};
-  std::shared_ptr<detail::client_handle> client{};  ///< kept alive by the hold to come
+  std::shared_ptr<detail::client_handle> client;  ///< kept alive by the hold to come
   instant started{};
   instant wait_until = instant::max();
   slot* at = nullptr;

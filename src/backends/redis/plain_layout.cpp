@@ -60,7 +60,8 @@ struct departed {
   completion<departure> done;
 
   void operator()(const result<reply>& said) {
-    if (!said) return done(said.error());
+    if (!said) [[unlikely]]
+      return done(said.error());
     const auto was = said->number();
     done(was == 1 ? departure::released : was == 2 ? departure::left : departure::gone);
   }
@@ -135,7 +136,8 @@ std::optional<failure> plain_layout::refusal(const claim& who, std::string_view 
 
 void plain_layout::enter(const claim& who, entry how, inline_work here, completion<standing>&& done) {
   const auto key = wish_.key.key(who.name, at_hand().key);
-  if (auto no = refusal(who, key)) return done(*no);
+  if (auto no = refusal(who, key)) [[unlikely]]
+    return done(*no);
   if (wish_.tokens) return enter_by_script(who, key, how, here, std::move(done));
   enter_bare(who, key, how, here, std::move(done));
 }
@@ -144,13 +146,16 @@ void plain_layout::enter(const claim& who, entry how, inline_work here, completi
 // still under way on a connection that broke is ended with it.
 void plain_layout::enter_bare(const claim& who, std::string_view key, entry how, inline_work here,
                               completion<standing>&& done) {
-  if (buried(who.secret)) return done(standing{});
+  if (buried(who.secret)) [[unlikely]]
+    return done(standing{});
   packet out(begin_set);
   out.arg(key).arg(view(value_of(who.secret))).as_sent(if_free_for).as_sent(at_hand().words_for(who.lease));
   // In a bundle it would cost the server more: a command called by a script is no cheaper than one that is sent.
   way_.send(out, here, [this, who, how, done = std::move(done)](result<reply> got) mutable {
-    if (!got) return done(got.error());
-    if (!got->nil()) return done(held(0));
+    if (!got) [[unlikely]]
+      return done(got.error());
+    if (!got->nil()) [[likely]]
+      return done(held(0));
     // Somebody has it: perhaps we ourselves, if the answer to an earlier enter was lost.
     enter_by_script(who, wish_.key.key(who.name), how, inline_work::never, std::move(done));
   });
