@@ -55,7 +55,17 @@ std::size_t value_length(std::string_view bytes) {
   }
 }
 
-raw_redis::raw_redis(std::uint16_t port) : socket_(connect_to(port)), in_(std::size_t{1} << 16, '\0') {}
+namespace {
+constexpr std::size_t room = std::size_t{1} << 16;
+}
+
+raw_redis::raw_redis(std::uint16_t port) : socket_(connect_to(port)), in_(room, '\0') {}
+
+void raw_redis::renew_room() {
+  begin_ = end_ = 0;
+  in_.clear();
+  in_.resize(room);
+}
 
 void raw_redis::send(std::string_view bytes) {
   while (!bytes.empty()) {

@@ -29,6 +29,9 @@ class raw_redis {
     send(bytes);
     return receive();
   }
+  /// Makes the room for the next reply anew, cleared, as a std::string does that is read into. Nothing may be left in
+  /// it.
+  void renew_room();
   /// What a reply of one text says.
   std::string text(std::initializer_list<std::string_view> words);
   /// Its name for EVALSHA.

@@ -30,6 +30,21 @@ comparison pairs(const settings& with, raw_redis& server, const std::vector<std:
       [&] { awaited_pair(locks); });
 }
 
+/// The same, by the program that the bars were set with: it reads each answer into 64 KiB that it has cleared.
+comparison baseline_pairs(const settings& with, raw_redis& server, const std::vector<std::string>& requests,
+                          const interlock::client& locks) {
+  return compare_closely(
+      with,
+      [&] {
+        for (const auto& one : requests) {
+          server.send(one);
+          server.renew_room();
+          server.receive();
+        }
+      },
+      [&] { awaited_pair(locks); });
+}
+
 void plain_pair(const redis_server& server, const settings& with, report& out) {
   raw_redis raw(server.port());
   const auto release =
@@ -44,6 +59,10 @@ void plain_pair(const redis_server& server, const settings& with, report& out) {
           .against(1.1, {.name = "redis-pair/plain",
                          .what = "acquire + release, layout=plain, p50, against SET NX PX and a script that compares "
                                  "and deletes"}));
+  out.add(baseline_pairs(with, raw, floor, *locks)
+              .against(1.1, {.name = "redis-pair/plain-baseline",
+                             .what = "the same, against the program that the bar was set with, which clears 64 KiB "
+                                     "before each answer"}));
 }
 
 void native_pair(const redis_server& server, const settings& with, report& out) {

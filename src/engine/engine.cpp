@@ -111,8 +111,6 @@ engine::~engine() {
   store_.reset();  // drops unanswered questions, which unpin their claims: the records must still be there
 }
 
-bool engine::forked() const noexcept { return born_in_ != fork_generation(); }
-
 failure engine::closed_failure() const {
   return failure(errc::closed, forked() ? "this client belongs to the parent process; open another after fork()"
                                         : "this client was closed");

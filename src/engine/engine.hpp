@@ -105,7 +105,7 @@ class engine final : public backend_events {
   }
   [[nodiscard]] instant now() const noexcept { return time_.now(); }
   [[nodiscard]] const std::shared_ptr<notifier>& calls() const noexcept { return calls_; }
-  [[nodiscard]] bool forked() const noexcept;
+  [[nodiscard]] bool forked() const noexcept { return born_in_ != fork_generation(); }
   [[gnu::cold]] [[nodiscard]] failure closed_failure() const;
 
   /// Waiting calls end, holds are released and lost, releases in flight get `linger`; then the store is let go.
@@ -127,7 +127,17 @@ class engine final : public backend_events {
   using step = core::claim_machine::step;
   struct ticket;
   struct look_ticket;
-  struct lone_question;
+  /// While it lives, an answer about this claim that comes on this thread is for this caller.
+  struct lone_question {
+    const claim_record& about;
+    request& asker;
+    const lone_question* const outer = std::exchange(lone_, this);
+
+    lone_question(const claim_record& claim, request& one) noexcept : about(claim), asker(one) {}
+    lone_question(const lone_question&) = delete;
+    lone_question& operator=(const lone_question&) = delete;
+    ~lone_question() { lone_ = outer; }
+  };
 
   // engine_requests.cpp
   result<void> fill(request& one, const wanted_claim& wanted) const;
@@ -148,13 +158,23 @@ class engine final : public backend_events {
   [[gnu::cold]] [[nodiscard]] failure about(const slot& at, const failure& why, std::string_view doing) const;
 
   // engine_alone.cpp
-  [[nodiscard]] bool alone() const noexcept;
-  [[nodiscard]] bool may_be_alone(const request& one, const std::stop_token& stop) const noexcept;
+  // [mutex_]
+  [[nodiscard]] bool alone() const noexcept {
+    return open_requests_.load(std::memory_order_relaxed) == 0 && !closing_ && cells_->idle();
+  }
+  [[nodiscard]] bool may_be_alone(const request& one, const std::stop_token& stop) const noexcept {
+    return fetches_in_time_ && one.mode == lock_mode::exclusive && one.capacity == lock_capacity && !one.owner &&
+           one.wait_until == instant::max() && options_.prefix.empty() && !options_.observer && !stop.stop_possible() &&
+           !calls_->is_current();
+  }
   bool acquire_alone(request& one, std::string_view name);
   bool granted_alone(request& one, claim_record& claim, const standing& as);
   bool release_alone(detail::hold& held, request& one);
   bool departed_alone(request& one, claim_record& claim, departure how);
-  [[nodiscard]] static request* lone_asker(const claim_record& about) noexcept;
+  // This thread has asked about the claim alone, and fetches the answer.
+  [[nodiscard]] static request* lone_asker(const claim_record& about) noexcept {
+    return lone_ != nullptr && &lone_->about == &about ? &lone_->asker : nullptr;
+  }
 
   // engine_claims.cpp
   claim_record& new_claim(slot& at, const request& like, std::uint32_t tokens);
@@ -246,7 +266,7 @@ class engine final : public backend_events {
   std::shared_ptr<cell_desk> cells_;
   bool fetches_answers_ = false;                                              // the store: see inline_work::with_answer
   bool fetches_in_time_ = false;                                              // in less time than our patience
-  static inline constinit thread_local const lone_question* lone_ = nullptr;  // this thread fetches the answer to it
+  static inline constinit thread_local const lone_question* lone_ = nullptr;  // the innermost of this thread
 
   // The callback thread's alone.
   aftermath gathered_{instant{}};  // of answers that come together

@@ -13,34 +13,6 @@ namespace interlock::inline v1::runtime {
 using machine = core::claim_machine;
 using phase = machine::phase;
 
-// While it lives, an answer about this claim that comes on this thread is for this caller.
-struct engine::lone_question {
-  const claim_record& about;
-  request& asker;
-  const lone_question* const outer = std::exchange(lone_, this);
-
-  lone_question(const claim_record& claim, request& one) noexcept : about(claim), asker(one) {}
-  lone_question(const lone_question&) = delete;
-  lone_question& operator=(const lone_question&) = delete;
-  ~lone_question() { lone_ = outer; }
-};
-
-request* engine::lone_asker(const claim_record& about) noexcept {
-  const auto* const mine = lone_;
-  return mine != nullptr && &mine->about == &about ? &mine->asker : nullptr;
-}
-
-// [mutex_]
-bool engine::alone() const noexcept {
-  return open_requests_.load(std::memory_order_relaxed) == 0 && !closing_ && cells_->idle();
-}
-
-bool engine::may_be_alone(const request& one, const std::stop_token& stop) const noexcept {
-  return fetches_in_time_ && one.mode == lock_mode::exclusive && one.capacity == lock_capacity && !one.owner &&
-         one.wait_until == instant::max() && options_.prefix.empty() && !options_.observer && !stop.stop_possible() &&
-         !calls_->is_current();
-}
-
 // false: not alone, and nothing has happened. Otherwise the request is done, or to be waited for.
 bool engine::acquire_alone(request& one, std::string_view name) {
   std::unique_lock lock(mutex_);

@@ -8,14 +8,9 @@
 
 namespace interlock::inline v1::detail {
 
-hold::hold(std::shared_ptr<client_handle> from, runtime::slot& where) noexcept
-    : client(std::move(from)), at(&where), born_in(runtime::fork_generation()) {}
-
 hold::~hold() {
   if (!forked()) engine().forget(*this);
 }
-
-bool hold::forked() const noexcept { return born_in != runtime::fork_generation(); }
 
 runtime::engine& hold::engine() const noexcept { return client->engine(); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/records.hpp"
+#include "engine/thread.hpp"
 
 #include <interlock/guard.hpp>
 
@@ -11,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 namespace interlock::inline v1::runtime {
@@ -25,7 +27,8 @@ class client_handle;
 /// The guard's side of a held claim. Several guards may share one: re-entry.
 class hold final {
  public:
-  hold(std::shared_ptr<client_handle> client, runtime::slot& at) noexcept;
+  hold(std::shared_ptr<client_handle> from, runtime::slot& where) noexcept
+      : client(std::move(from)), at(&where), born_in(runtime::fork_generation()) {}
   hold(const hold&) = delete;
   hold& operator=(const hold&) = delete;
   ~hold();
@@ -38,7 +41,7 @@ class hold final {
   [[nodiscard]] lock_state state() const noexcept;
   [[nodiscard]] loss_reason why_lost() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept { return at->name(); }
-  [[nodiscard]] bool forked() const noexcept;
+  [[nodiscard]] bool forked() const noexcept { return born_in != runtime::fork_generation(); }
   [[nodiscard]] runtime::engine& engine() const noexcept;
 
   std::shared_ptr<client_handle> client;

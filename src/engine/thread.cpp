@@ -7,11 +7,9 @@
 namespace interlock::inline v1::runtime {
 namespace {
 
-std::atomic<unsigned> forks{0};
-
 struct fork_counter {
   fork_counter() {
-    ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+    ::pthread_atfork(nullptr, nullptr, [] { forks_so_far.fetch_add(1, std::memory_order_relaxed); });
   }
 };
 const fork_counter counting;
@@ -19,8 +17,6 @@ const fork_counter counting;
 thread_local bool library_thread = false;
 
 }  // namespace
-
-unsigned fork_generation() noexcept { return forks.load(std::memory_order_relaxed); }
 
 bool on_library_thread() noexcept { return library_thread; }
 

@@ -38,21 +38,29 @@ struct redis_exchange : ::testing::TestWithParam<std::string> {
     auto all = GetParam();
     if (!options.empty()) all += (all.empty() ? "" : "&") + options;
     auto made = std::make_unique<client>(server.url_at(link.port(), all));
-    made->acquire("warm").release().value();  // scripts are sent with their first call, which goes the long way
+    // Scripts are sent with their first call, which goes the long way; a name that is known goes the shortest.
+    for (const auto* const known : {"warm", "a", "first", "same"}) made->acquire(known).release().value();
     return made;
   }
-  /// Of a caller that waits for an answer: it has asked, and there is none yet.
-  [[nodiscard]] std::future<result<guard>> asking(const client& locks, const std::string& name,
-                                                  std::stop_token stop = {}) {
+  /// On another thread, which has asked when this returns.
+  template <class F>
+  auto under_way(F call) {
     const auto before = link.seen().to_server;
-    auto out =
-        std::async(std::launch::async, [&locks, name, stop] { return locks.attempt(name, lease_of(20s), stop); });
+    auto out = std::async(std::launch::async, std::move(call));
     EXPECT_TRUE(eventually([&] { return link.seen().to_server > before; }, 5s)) << "it has asked";
     return out;
   }
+  [[nodiscard]] std::future<result<guard>> asking(const client& locks, const std::string& name,
+                                                  std::stop_token stop = {}) {
+    return under_way([&locks, name, stop] { return locks.attempt(name, lease_of(20s), stop); });
+  }
+  [[nodiscard]] std::future<result<void>> releasing(guard& held) {
+    return under_way([&held] { return held.release(); });
+  }
 };
 
-bool is_ready(const std::future<result<guard>>& what, std::chrono::milliseconds within) {
+template <class T>
+bool is_ready(const std::future<T>& what, std::chrono::milliseconds within) {
   return what.wait_for(within) == std::future_status::ready;
 }
 
@@ -142,6 +150,55 @@ TEST_P(redis_exchange, a_connection_that_breaks_meanwhile_costs_the_caller_nothi
     ASSERT_TRUE(got) << got.error().message();
     EXPECT_TRUE(got->release());
   }
+}
+
+TEST_P(redis_exchange, others_who_ask_while_a_release_is_under_way_get_their_answers_and_it_its_own) {
+  const auto locks = connect();
+  auto held = locks->acquire("a", lease_of(20s));
+  link.hold();
+  auto over = releasing(held);
+  auto same = std::async(std::launch::async, [&] { return locks->attempt("a", lease_of(20s)); });
+  auto other = asking(*locks, "second");
+  EXPECT_FALSE(is_ready(over, 20ms));
+  link.heal();
+  EXPECT_TRUE(over.get());
+  EXPECT_TRUE(same.get().value().valid());
+  EXPECT_TRUE(other.get().value().release());
+}
+
+TEST_P(redis_exchange, a_release_whose_answer_does_not_come_is_given_up_in_time_and_tried_on) {
+  const auto locks = connect("timeout=300ms&patience=700ms");
+  auto held = locks->acquire("a", lease_of(60s));
+  link.cut();
+  const auto from = clock::now();
+  const auto done = held.release();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind(), errc::indeterminate);
+  EXPECT_LT(clock::now() - from, 3s);
+  link.heal();
+  const client other(server.url(GetParam()));
+  EXPECT_TRUE(eventually([&] { return other.try_acquire("a").has_value(); }, 10s)) << "long before the lease is over";
+}
+
+TEST_P(redis_exchange, a_release_of_what_the_server_has_forgotten_says_so) {
+  const auto locks = connect();
+  auto held = locks->acquire("a", lease_of(20s));
+  server.command({"FLUSHALL"});
+  const auto done = held.release();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind(), errc::lost);
+  EXPECT_TRUE(locks->acquire("a").release());
+}
+
+TEST_P(redis_exchange, closing_the_client_ends_a_release_that_waits_for_its_answer) {
+  const auto locks = connect("timeout=30s&patience=60s&linger=200ms");
+  auto held = locks->acquire("a", lease_of(20s));
+  link.cut();
+  auto over = releasing(held);
+  const auto from = clock::now();
+  locks->close();
+  EXPECT_FALSE(over.get());
+  EXPECT_LT(clock::now() - from, 10s);
 }
 
 TEST_P(redis_exchange, held_locks_are_renewed_between_and_during_lone_calls) {

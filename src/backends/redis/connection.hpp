@@ -223,10 +223,8 @@ class connection final : public std::enable_shared_from_this<connection> {
   void wake_reader(const failure& why) noexcept;
 
   // connection_exchange.cpp
-  [[nodiscard]] bool may_exchange(const script* called) noexcept;
-  [[nodiscard]] bool exchanges(const packet& what, inline_work here, reply_handler& done) {
-    return may_exchange(what.called()) && begin_exchange(what.bytes(), what.called(), here, done);
-  }
+  [[nodiscard]] inline bool may_exchange(const script* called) noexcept;
+  [[nodiscard]] bool exchanges(const packet& what, inline_work here, reply_handler& done);
   [[nodiscard]] bool exchanges(const short_call& what, inline_work here, reply_handler& done);
   [[nodiscard]] bool begin_exchange(std::string_view bytes, const script* called, inline_work here,
                                     reply_handler& done);

@@ -12,7 +12,7 @@
 namespace interlock::inline v1::redis_store {
 
 // [mutex_] true: reading_ is locked.
-bool connection::may_exchange(const script* called) noexcept {
+inline bool connection::may_exchange(const script* called) noexcept {
   const bool idle = out_.empty() && !borrowed_ && !corked_ && !flush_posted_ && exchange_.done == nullptr;
   if (!idle || settings_.tls || (watched_ & EPOLLOUT) != 0 || (called != nullptr && !out_.is_known(called)))
     return false;
@@ -22,6 +22,10 @@ bool connection::may_exchange(const script* called) noexcept {
     return true;
   reading_.unlock();
   return false;
+}
+
+bool connection::exchanges(const packet& what, inline_work here, reply_handler& done) {
+  return may_exchange(what.called()) && begin_exchange(what.bytes(), what.called(), here, done);
 }
 
 bool connection::exchanges(const short_call& what, inline_work here, reply_handler& done) {
