@@ -22,6 +22,7 @@ class command_text {
   void clear() noexcept { size_ = 0; }
 
   void header(std::size_t arguments) { wrote(length(room(longest_length), '*', arguments)); }
+  // This and append() are not in line: each request calls them several times, and code has to be fetched.
   [[gnu::noinline]] void argument(std::string_view bytes) { copied(argument_of(bytes.size()), bytes); }
   /// An argument that is in pieces.
   using pieces = std::array<std::string_view, 3>;
