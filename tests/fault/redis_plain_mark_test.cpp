@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 /// In the plain layout without tokens a release looks at nothing but the lock and a mark beside it.
 namespace interlock {
@@ -56,6 +57,19 @@ TEST_F(redis_plain_mark, is_set_again_by_who_was_told_in_vain) {
   next.release().value();
   EXPECT_FALSE(is_marked("orders"));
   EXPECT_EQ(server.command({"EXISTS", "ilk1:{orders}:c"}).number, 0) << "nothing is left of it";
+}
+
+// Names beside such a key have another form, and its release looks into the companion itself.
+TEST_F(redis_plain_mark, is_not_needed_for_a_key_with_braces_of_its_own_to_tell_who_waits) {
+  for (const std::string_view name : {"{orders}", "or}ders"}) {
+    auto held = locks.acquire(name);
+    auto waiting = others.async_acquire(name);
+    ASSERT_TRUE(eventually([&] { return locks.inspect(name).waiters.size() == 1; })) << name;
+    const auto before = published();
+    held.release().value();
+    EXPECT_EQ(published(), before + 1) << name << ": it was told nothing";
+    waiting.get().release().value();
+  }
 }
 
 TEST_F(redis_plain_mark, is_there_for_a_holder_that_is_to_be_evicted_so_that_its_release_clears_up) {
