@@ -18,7 +18,7 @@
 namespace interlock::inline v1::redis_store {
 namespace {
 
-constexpr std::size_t good_deal = std::size_t{4} << 10;    // bytes: worth a packet of its own if the server is idle
+constexpr std::size_t good_deal = std::size_t{3} << 10;    // bytes: worth a packet of its own if the server is idle
 constexpr std::size_t great_deal = std::size_t{16} << 10;  // bytes: as much as a server reads at once
 constexpr std::size_t read_size = std::size_t{64} << 10;
 
