@@ -14,6 +14,9 @@
 ///
 /// What traits() promises is tested; what it does not promise must be refused, and that is tested too. A test is called
 /// `suite.what_must_hold/my_store`.
+///
+/// Leases that must run out are 300 ms where the store can do that. On a machine that stands still for longer than that
+/// now and then, INTERLOCK_TEST_PACE=4 in the environment makes them four times as long.
 namespace interlock::inline v1::testing {
 
 /// One store for the length of one test. Tests clean up behind themselves, but a harness that can give each test a

@@ -5,6 +5,12 @@
 #include "testing/faulty_backend.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace interlock::inline v1::testing {
@@ -17,6 +23,17 @@ peer join_at(const std::string& url, client_options options) {
   if (!options.linger) options.linger = 100ms;  // many a client here ends with its link cut: do not wait long for it
   client locks(url_through(link, url), std::move(options));
   return {std::move(locks), std::move(link)};
+}
+
+int pace() {
+  const char* said = std::getenv("INTERLOCK_TEST_PACE");
+  if (said == nullptr) return 1;
+  int times = 0;
+  const auto* end = said + std::strlen(said);
+  const auto [rest, wrong] = std::from_chars(said, end, times);
+  if (wrong != std::errc{} || rest != end || times < 1 || times > 100)
+    throw std::invalid_argument("INTERLOCK_TEST_PACE=" + std::string(said) + " is not a number from 1 to 100");
+  return times;
 }
 }  // namespace
 
@@ -32,7 +49,10 @@ peer store_under_test::join(client_options options) {
 
 client store_under_test::connect(client_options options) { return join(std::move(options)).locks; }
 
-milliseconds store_under_test::short_lease() const { return std::max(300ms, traits().lease_min); }
+milliseconds store_under_test::short_lease() const {
+  static const auto usual = 300ms * pace();
+  return std::max(usual, traits().lease_min);
+}
 
 bool store_under_test::peek(std::string_view name) {
   if (const auto known = harness_->peek(name)) return *known;
