@@ -70,12 +70,17 @@ struct with_replicas final : deployment {
   redis_server* master = &servers.master();
 };
 
-struct in_a_cluster final : deployment {
+struct in_a_cluster : deployment {
   std::string url() const override { return servers.url(); }
   void empty() override {
     for (auto* one : servers.masters()) one->command({"FLUSHALL"});
   }
   redis_cluster servers;
+};
+
+// Messages come on connections of their own there.
+struct in_a_cluster_with_resp2 final : in_a_cluster {
+  std::string url() const override { return servers.url("protocol=2"); }
 };
 
 // Independent masters, so many of which must agree.
@@ -124,6 +129,7 @@ const std::map<std::string, std::unique_ptr<deployment> (*)()>& kinds() {
   static const std::map<std::string, std::unique_ptr<deployment> (*)()> all{
       {"acl", start<with_few_rights>},
       {"cluster", start<in_a_cluster>},
+      {"cluster_resp2", start<in_a_cluster_with_resp2>},
       {"replicas", start<with_replicas>},
       {"resp2", start<over_resp2>},
       {"sentinel", start<with_sentinels>},

@@ -16,13 +16,9 @@ constexpr unsigned most_hops = 5;
 constexpr milliseconds refresh_pause{100};
 constexpr milliseconds first_pause{20};
 constexpr std::size_t most_waiting = 10'000;
+constexpr std::size_t most_nodes = 2'000;
 
 std::pair<std::string, std::uint16_t> key_of(const endpoint& where) { return {where.host, where.port}; }
-
-failure nowhere(std::string_view why) { return failure(errc::unavailable, "redis cluster: " + std::string(why)); }
-
-// A message published to a channel with a tag may come from the one shard that has the tag's slot.
-bool of_one_shard(std::string_view channel) { return channel.find('{') != channel.npos; }
 
 }  // namespace
 
@@ -64,13 +60,32 @@ cluster_courier::pointer cluster_courier::connect_to(const endpoint& where) {
 }
 
 void cluster_courier::up(connection& which, const server_facts& found) noexcept {
-  std::vector<parked> waiting;
-  bool wants_map = false, another = false, again = false;
+  pointer ears;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     auto& at = nodes_[key_of(which.where())];
-    if (at.link.get() != &which) return;
+    if (at.link.get() == &which) {
+      at.facts = found;
+      if (!found.resp3)  // not up before it can hear
+        ears = at.ears = std::make_shared<connection>(which.where(), settings_, loop_, time_, *this);
+    } else if (at.ears.get() != &which) {
+      return;
+    }
+  }
+  ears ? ears->open() : ready(which.where());
+}
+
+void cluster_courier::ready(const endpoint& where) noexcept {
+  std::vector<parked> waiting;
+  pointer link;
+  bool wants_map = false, another = false, again = false;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& at = nodes_[key_of(where)];
+    if (closed_ || !at.link) return;
+    link = at.link;
+    const auto& found = at.facts;
     again = !at.run_id.empty();
     another = again && (found.run_id.empty() || found.run_id != at.run_id);
     at.is_up = true;
@@ -81,14 +96,13 @@ void cluster_courier::up(connection& which, const server_facts& found) noexcept 
     facts_ = found;
     wants_map = !mapped_ || refreshing_;
   }
-  listen(which, false);
-  const auto self = which.shared_from_this();
+  hear();
   for (auto& one : waiting) {
-    which.send(
+    link->send(
         {.bytes = one.bytes, .called = one.called, .hops = one.hops, .first = one.asking ? asking : std::string_view{}},
         inline_work::never, std::move(one.done));
   }
-  if (wants_map) ask_map(self);
+  if (wants_map) ask_map(link);
   settle_opening(nullptr);
   if (another) events_.another_server();
   if (again) events_.link(true);
@@ -96,23 +110,30 @@ void cluster_courier::up(connection& which, const server_facts& found) noexcept 
 
 void cluster_courier::down(connection& which, const failure& why) noexcept {
   std::vector<parked> waiting;
+  pointer other;
   bool was_up = false, has_slots = false, opening = false;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     auto& at = nodes_[key_of(which.where())];
-    if (at.link.get() != &which) return;
+    if (at.link.get() != &which && at.ears.get() != &which) return;
     was_up = std::exchange(at.is_up, false);
-    at.link = nullptr;
+    for (auto* const one : {&at.link, &at.ears}) {
+      if (!*one) continue;
+      ears_.forget(**one);
+      if (one->get() != &which) other = *one;
+      *one = nullptr;
+    }
     waiting.swap(at.waiting);
     has_slots = std::find(map_.masters.begin(), map_.masters.end(), which.where()) != map_.masters.end();
     opening = !opened_;
-    if (ears_.get() == &which) ears_ = nullptr;
   }
+  // One without the other is of no use.
+  if (other) loop_.post([other, why] { other->fail(why); });
   for (auto& one : waiting) one.done(failure(errc::unavailable, why.message()));
   if (was_up && has_slots) events_.link(false);
   if (has_slots) connect_later(which.where());
-  if (auto next = ears()) listen(*next, true);
+  hear();
   if (opening && !mapped_) return settle_opening(&why);
   refresh_soon();
 }
@@ -138,12 +159,18 @@ void cluster_courier::connect_later(const endpoint& where) noexcept {
   });
 }
 
+// [mutex_] nullptr: nobody, or it is not up.
+const cluster_courier::node* cluster_courier::owner_of(std::uint16_t slot) const {
+  const auto index = map_.owner[slot];
+  if (index == cluster_map::nobody) return nullptr;
+  const auto found = nodes_.find(key_of(map_.masters[index]));
+  return found == nodes_.end() || !found->second.is_up ? nullptr : &found->second;
+}
+
 cluster_courier::pointer cluster_courier::at_slot(std::uint16_t slot) const {
   const std::lock_guard lock(mutex_);
-  const auto index = map_.owner[slot];
-  if (index == cluster_map::nobody) return {};
-  const auto found = nodes_.find(key_of(map_.masters[index]));
-  return found == nodes_.end() || !found->second.is_up ? pointer{} : found->second.link;
+  const auto* const at = owner_of(slot);
+  return at == nullptr ? pointer{} : at->link;
 }
 
 cluster_courier::pointer cluster_courier::any_up() const {
@@ -216,19 +243,28 @@ void cluster_courier::adopt(cluster_map found) {
       const bool wanted =
           std::any_of(fresh.begin(), fresh.end(), [&](const endpoint& one) { return key_of(one) == node_key; });
       if (wanted || !at.link || !at.waiting.empty()) continue;
-      over.push_back(std::exchange(at.link, nullptr));
+      for (auto* const one : {&at.link, &at.ears}) {
+        if (!*one) continue;
+        ears_.forget(**one);
+        over.push_back(std::exchange(*one, nullptr));
+      }
       at.is_up = false;
-      if (ears_ == over.back()) ears_ = nullptr;
     }
+    std::erase_if(nodes_, [&](const auto& one) {
+      return std::none_of(fresh.begin(), fresh.end(), [&](const endpoint& all) { return key_of(all) == one.first; }) &&
+             !one.second.link && !one.second.retrying && one.second.waiting.empty();
+    });
   }
   for (const auto& one : over)
     loop_.post([one] { one->fail(nowhere(one->where().shown() + " has no slots any more")); });
   for (const auto& one : fresh) connect_to(one);
-  if (auto next = ears()) listen(*next, true);
+  // Only behind the subscriptions: what was told before them was not heard.
+  hear([this, changed] {
+    if (!changed) return;
+    events_.another_server();
+    events_.link(true);
+  });
   settle_opening(nullptr);
-  if (!changed) return;
-  events_.another_server();
-  events_.link(true);
 }
 
 // The first time: done when every master is up, or when the seeds have all been asked in vain.
@@ -293,8 +329,7 @@ bool cluster_courier::refused(connection& which, const refusal& what, reply_hand
     {
       const std::lock_guard lock(mutex_);
       const auto index = map_.index_of(to->where);
-      if (index == cluster_map::nobody) return false;
-      map_.owner[to->slot] = index;
+      if (index != cluster_map::nobody) map_.owner[to->slot] = index;
     }
     refresh_soon();
   }
@@ -307,18 +342,25 @@ bool cluster_courier::refused(connection& which, const refusal& what, reply_hand
 }
 
 void cluster_courier::forward(const endpoint& where, parked what) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (nodes_.size() >= most_nodes && !nodes_.contains(key_of(where))) what.hops = most_hops + 1;
+  }
+  if (what.hops > most_hops) return what.done(nowhere("it has sent us to more servers than a cluster has"));
   const auto to = connect_to(where);
-  bool ready = false, full = false;
+  bool ready = false, full = false, gone = false;
   {
     const std::lock_guard lock(mutex_);
     auto& at = nodes_[key_of(where)];
     ready = at.is_up;
-    full = at.waiting.size() >= most_waiting || closed_;
-    if (!ready && !full) {
+    full = at.waiting.size() >= most_waiting;
+    gone = !at.link || closed_;  // it has just failed: nobody would come for what waits
+    if (!ready && !full && !gone) {
       at.waiting.push_back(std::move(what));
       return;
     }
   }
+  if (gone || !to) return what.done(nowhere(where.shown() + ": not connected"));
   if (full) return what.done(nowhere("too many requests wait for " + where.shown()));
   to->send({.bytes = what.bytes,
             .called = what.called,
@@ -332,72 +374,6 @@ server_facts cluster_courier::facts() const {
   return facts_;
 }
 
-// ---- messages. A plain one reaches every node, so one node is listened to; one of a shard stays there.
-
-cluster_courier::pointer cluster_courier::ears() {
-  const std::lock_guard lock(mutex_);
-  if (ears_) return {};
-  for (const auto& [where, at] : nodes_)
-    if (at.is_up) return ears_ = at.link;
-  return {};
-}
-
-// Subscribes to what is wanted of this node. `everything`: it has just become the one that is listened to.
-void cluster_courier::listen(connection& on, bool everything) {
-  std::vector<std::string> channels;
-  bool sharded = false;
-  {
-    const std::lock_guard lock(mutex_);
-    channels = channels_.all();
-    sharded = facts_.sharded_pubsub;
-  }
-  for (const auto& one : channels) {
-    if (everything) on.send_for_push(packet({"SUBSCRIBE", one}), [](const result<reply>&) {});
-    if (sharded && of_one_shard(one) && at_slot(slot_of(one)).get() == &on)
-      on.send_for_push(packet({"SSUBSCRIBE", one}), [](const result<reply>&) {});
-  }
-}
-
-void cluster_courier::subscribe(std::string_view channel, reply_handler done) {
-  if (const auto fresh = ears()) listen(*fresh, true);
-  pointer to;
-  bool sharded = false;
-  {
-    const std::lock_guard lock(mutex_);
-    channels_.add(channel);
-    to = ears_;
-    sharded = facts_.sharded_pubsub && of_one_shard(channel);
-  }
-  if (sharded)
-    if (const auto shard = at_slot(slot_of(channel)))
-      shard->send_for_push(packet({"SSUBSCRIBE", channel}), [](const result<reply>&) {});
-  if (!to) return done(nowhere("no node to listen to"));
-  to->send_for_push(packet({"SUBSCRIBE", channel}), std::move(done));
-}
-
-void cluster_courier::unsubscribe(std::string_view channel) {
-  pointer to;
-  bool sharded = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!channels_.remove(channel)) return;
-    to = ears_;
-    sharded = facts_.sharded_pubsub && of_one_shard(channel);
-  }
-  if (to) to->send_for_push(packet({"UNSUBSCRIBE", channel}), [](const result<reply>&) {});
-  if (!sharded) return;
-  if (const auto shard = at_slot(slot_of(channel)))
-    shard->send_for_push(packet({"SUNSUBSCRIBE", channel}), [](const result<reply>&) {});
-}
-
-void cluster_courier::pushed(connection&, reply what) noexcept {
-  const auto word = what[0].text();
-  auto* const to = layout_.load();
-  if (to != nullptr && what.size() == 3 && (word == "message" || word == "smessage"))
-    return to->message(what[1].text(), what[2].text());
-  if (word == "sunsubscribe") refresh_soon();  // its slot has gone elsewhere
-}
-
 void cluster_courier::close() noexcept {
   std::vector<pointer> all;
   std::vector<parked> waiting;
@@ -406,11 +382,12 @@ void cluster_courier::close() noexcept {
     if (std::exchange(closed_, true)) return;
     for (auto& [where, at] : nodes_) {
       if (at.link) all.push_back(std::exchange(at.link, nullptr));
+      if (at.ears) all.push_back(std::exchange(at.ears, nullptr));
       for (auto& one : at.waiting) waiting.push_back(std::move(one));
       at.waiting.clear();
       at.is_up = false;
     }
-    ears_ = nullptr;
+    for (const auto& one : all) ears_.forget(*one);
   }
   for (const auto& one : all) one->close();
 }

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "backends/redis/cluster_ears.hpp"
 #include "backends/redis/cluster_map.hpp"
 #include "backends/redis/connection.hpp"
 #include "backends/redis/courier.hpp"
 #include "backends/redis/layout.hpp"
-#include "backends/redis/subscriptions.hpp"
 
 #include "core/random.hpp"
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace interlock::inline v1::redis_store {
@@ -61,15 +63,22 @@ class cluster_courier final : public courier,
   };
   struct node {
     pointer link;
+    pointer ears;  // messages, where the link cannot bring them too (RESP2)
+    server_facts facts;
     connection::forerunners forerunners;
     std::string run_id;
     unsigned attempts = 0;
     bool is_up = false;
     bool retrying = false;
     std::vector<parked> waiting;
+    [[nodiscard]] const pointer& hears() const noexcept { return ears ? ears : link; }
   };
 
+  [[nodiscard]] static failure nowhere(std::string_view why) {
+    return failure(errc::unavailable, "redis cluster: " + std::string(why));
+  }
   pointer connect_to(const endpoint& where);
+  void ready(const endpoint& where) noexcept;
   void connect_later(const endpoint& where) noexcept;
   void refresh_soon() noexcept;
   void refresh();
@@ -78,10 +87,16 @@ class cluster_courier final : public courier,
   void adopt(cluster_map found);
   void settle_opening(const failure* why);
   void forward(const endpoint& where, parked what);
-  void listen(connection& on, bool everything);
+
+  // cluster_hearing.cpp
+  void hear(std::function<void()> then = {}) noexcept;
+  void ask_for(const cluster_ears::missing& what, reply_handler done);
+  [[nodiscard]] cluster_ears::pointer shard_of(std::string_view channel) const;
+  void choose_ears();
+
+  [[nodiscard]] const node* owner_of(std::uint16_t slot) const;
   [[nodiscard]] pointer at_slot(std::uint16_t slot) const;
   [[nodiscard]] pointer any_up() const;
-  [[nodiscard]] pointer ears();
 
   reactor& loop_;
   const time_source& time_;
@@ -98,8 +113,7 @@ class cluster_courier final : public courier,
   bool mapped_ = false;
   bool refreshing_ = false;
   std::size_t next_seed_ = 0;
-  subscriptions channels_;
-  pointer ears_;  // where the plain subscriptions are
+  cluster_ears ears_;
   server_facts facts_;
   bool closed_ = false;
   core::kernel_random random_;

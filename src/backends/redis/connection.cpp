@@ -13,8 +13,8 @@
 #include <cstring>
 #include <utility>
 
-/// Sending, receiving, and the end. How it comes up is in connection_open.cpp, callers that read for themselves in
-/// connection_lending.cpp and connection_exchange.cpp.
+/// Sending, receiving, and the end. How it comes up is in connection_open.cpp, subscriptions in
+/// connection_messages.cpp, callers that read for themselves in connection_lending.cpp and connection_exchange.cpp.
 namespace interlock::inline v1::redis_store {
 namespace {
 
@@ -119,23 +119,6 @@ connection::afterwards connection::accepted(inline_work here, bool at_once) {
 
 void connection::refuse(reply_handler& done) const {
   done(failure(errc::unavailable, where_.shown() + ": not connected"));
-}
-
-void connection::send_for_push(const packet& what, reply_handler done) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_up()) {
-      listening_ = true;
-      leave_exchange();
-      out_.push({.sent = time_.now(), .by_push = true}, what.bytes(), std::move(done));
-      watch_deadline();
-      watch_in(watched_ | EPOLLIN);
-      if (corked_ || std::exchange(flush_posted_, true)) return;
-      done = {};
-    }
-  }
-  if (done) return done(failure(errc::unavailable, where_.shown() + ": not connected"));
-  post_flush();
 }
 
 void connection::post_flush() {
@@ -310,18 +293,10 @@ outbox::pointer connection::asked(std::string_view& bytes) {
   return {};
 }
 
-void connection::answer_push(reply what) {
-  reply_handler subscribed;
-  if (what[0].text().ends_with("subscribe")) {
-    const std::lock_guard lock(mutex_);
-    if (!out_.empty() && out_.front().by_push) subscribed = std::move(out_.pop()->done);
-  }
-  return subscribed ? subscribed(what) : owner_.pushed(*this, what);
-}
-
 void connection::answer(reply what) {
   if (what.is() == reply::kind::push || (listening_ && what.is() == reply::kind::list && !facts_.resp3))
     return answer_push(what);
+  if (what.is() == reply::kind::error && is_stray(what.text())) return;
   std::string_view bytes;
   auto one = asked(bytes);
   if (!bundle_.empty()) return answer_bundle(what, bytes);
@@ -332,7 +307,8 @@ void connection::answer(reply what) {
     return answered_.push_back(std::move(one));
   }
   const auto error = what.text();
-  const std::string kept(bytes);  // the outbox may move while this is dealt with
+  if (one->by_push) return one->done(server_failure(error));  // where it would be asked again is the owner's affair
+  const std::string kept(bytes);                              // the outbox may move while this is dealt with
   if (one->called != nullptr && error.starts_with("NOSCRIPT") && calls_by_name(kept))
     return send(with_text(kept, *one->called), one->called, inline_work::never, std::move(one->done));
   const owner::refusal refused{.error = error, .request = kept, .called = one->called, .hops = one->hops};

@@ -138,7 +138,14 @@ class connection final : public std::enable_shared_from_this<connection> {
   }
 
   /// SUBSCRIBE and the like, whose answer is a push; on a RESP2 connection, nothing else may be sent afterwards.
-  void send_for_push(const packet& what, reply_handler done);
+  void send_for_push(const packet& what, reply_handler done) { listen(what, std::move(done), false); }
+  /// SUNSUBSCRIBE. It is answered by a push, or by an error if the slot has gone; and when a slot goes, the server says
+  /// that push unasked, perhaps just before the error. So a question is sent behind it, and what is no answer to that
+  /// belongs to the one before.
+  void leave_shard(std::string_view channel) {
+    listen(
+        packet({"SUNSUBSCRIBE", channel}), [](const result<reply>&) {}, true);
+  }
 
   [[nodiscard]] const endpoint& where() const noexcept { return where_; }
   [[nodiscard]] bool is_up() const noexcept { return state_.load(std::memory_order_acquire) == state::up; }
@@ -194,7 +201,6 @@ class connection final : public std::enable_shared_from_this<connection> {
   bool read(reading how) noexcept;
   bool take_replies();
   void answer(reply what);
-  void answer_push(reply what);
   [[nodiscard]] outbox::pointer asked(std::string_view& bytes);
   void answer_bundle(reply what, std::string_view bytes);
   void flush() noexcept;
@@ -221,6 +227,11 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] failure lost(std::string_view why) const;
   [[nodiscard]] failure why_ended() const;
   void wake_reader(const failure& why) noexcept;
+
+  // connection_messages.cpp
+  void listen(const packet& what, reply_handler done, bool fenced);
+  void answer_push(reply what);
+  [[nodiscard]] bool is_stray(std::string_view error) const;
 
   // connection_exchange.cpp
   [[nodiscard]] inline bool may_exchange(const script* called) noexcept;

@@ -32,6 +32,7 @@ class outbox {
     instant sent{};
     unsigned hops = 0;     // how often it was sent elsewhere before
     bool by_push = false;  // answered by a push
+    bool fence = false;    // see connection::leave_shard()
   };
   struct request : about {
     std::uint32_t bundle = 1;  // of the first in a bundle: how many there are

@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::size_t longest = 300;  // of what is quoted: a server may say anything
 
-// Nothing was done, and it may be possible in a moment.
-constexpr std::array<std::string_view, 10> for_now{"LOADING",     "BUSY",       "MASTERDOWN", "READONLY", "OOM",
-                                                   "CLUSTERDOWN", "NOREPLICAS", "TRYAGAIN",   "MISCONF",  "CROSSSLOT"};
+// Nothing was done, and it may be possible in a moment; elsewhere, if masters that say so have not agreed yet.
+constexpr std::array<std::string_view, 12> for_now{"LOADING", "BUSY",        "MASTERDOWN", "READONLY",
+                                                   "OOM",     "CLUSTERDOWN", "NOREPLICAS", "TRYAGAIN",
+                                                   "MISCONF", "CROSSSLOT",   "MOVED",      "ASK"};
 constexpr std::array<std::string_view, 4> rights{"NOPERM", "NOAUTH", "WRONGPASS", "NOSCRIPT"};
 
 bool one_of(std::string_view code, auto& list) { return std::find(list.begin(), list.end(), code) != list.end(); }
