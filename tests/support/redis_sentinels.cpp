@@ -30,8 +30,10 @@ std::string field(const redis_value& pairs, std::string_view name) {
 
 }  // namespace
 
-redis_sentinels::redis_sentinels(const redis_options& options) : password_(options.password), servers_(2, options) {
-  const auto plan = watching(servers_.master(), options.password);
+redis_sentinels::redis_sentinels(const redis_options& options, const std::vector<std::string>& more)
+    : password_(options.password), servers_(2, options) {
+  auto plan = watching(servers_.master(), options.password);
+  plan.config.insert(plan.config.end(), more.begin(), more.end());
   for (auto& one : sentinels_) {
     one = std::make_unique<redis_server>(plan);
     one->command(often);
@@ -46,10 +48,14 @@ bool redis_sentinels::complete(const redis_server& sentinel) const {
 }
 
 std::string redis_sentinels::url(const std::string& query) const {
+  return url_as(password_.empty() ? "" : ":" + password_, query);
+}
+
+std::string redis_sentinels::url_as(const std::string& credentials, const std::string& query) const {
   std::string hosts;
   for (const auto& one : sentinels_)
     hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(one->port());
-  return "redis+sentinel://" + (password_.empty() ? "" : ":" + password_ + "@") + hosts + "/" + name +
+  return "redis+sentinel://" + (credentials.empty() ? "" : credentials + "@") + hosts + "/" + name +
          (query.empty() ? "" : "?" + query);
 }
 

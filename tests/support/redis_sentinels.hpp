@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace interlock::test_support {
 
@@ -15,10 +16,13 @@ class redis_sentinels {
  public:
   static constexpr auto name = "m1";
 
-  /// Every sentinel knows the others and the replicas when this returns. `options` are for the servers.
-  explicit redis_sentinels(const redis_options& options = {});
+  /// Every sentinel knows the others and the replicas when this returns. `options` are for the servers, `more` are
+  /// further lines in the configuration of the sentinels.
+  explicit redis_sentinels(const redis_options& options = {}, const std::vector<std::string>& more = {});
 
   [[nodiscard]] std::string url(const std::string& query = {}) const;
+  /// `credentials` as in "user:password".
+  [[nodiscard]] std::string url_as(const std::string& credentials, const std::string& query = {}) const;
   [[nodiscard]] redis_server& server(std::size_t index);  ///< 0 to 2; 0 was the master at the beginning
   [[nodiscard]] redis_server& sentinel(std::size_t index) { return *sentinels_.at(index); }
 

@@ -112,7 +112,7 @@ std::shared_ptr<courier> make_courier(const backend_environment& from, const red
   if (settings.is == deployment::cluster)
     return std::make_shared<cluster_courier>(from, settings.connection, settings.endpoints);
   auto where = settings.is == deployment::sentinel
-                   ? make_sentinel_locator(from, settings.endpoints, settings.master, settings.connection)
+                   ? make_sentinel_locator(from, settings.endpoints, settings.master, settings.to_sentinels)
                    : std::make_unique<fixed_locator>(settings.endpoints.front());
   return std::make_shared<master_courier>(from, settings.connection, std::move(where));
 }

@@ -18,6 +18,15 @@ connection_settings for_sentinels(connection_settings from) {
   return from;
 }
 
+connection_settings without_credentials(connection_settings from) {
+  from.user.clear();
+  from.password = {};
+  return from;
+}
+
+// The kinds of "wrong password", "password needed", and what different versions say to a password that they need not.
+bool is_refusal(const failure& why) { return why.kind() == errc::denied || why.kind() == errc::unsupported; }
+
 class shared_locator final : public locator {
  public:
   explicit shared_locator(std::shared_ptr<sentinel_locator> to) : to_(std::move(to)) {}
@@ -34,18 +43,20 @@ class shared_locator final : public locator {
 }  // namespace
 
 std::unique_ptr<locator> make_sentinel_locator(const backend_environment& environment, std::vector<endpoint> sentinels,
-                                               std::string master, connection_settings settings) {
+                                               std::string master, const connection_settings& settings) {
   return std::make_unique<shared_locator>(
-      std::make_shared<sentinel_locator>(environment, std::move(sentinels), std::move(master), std::move(settings)));
+      std::make_shared<sentinel_locator>(environment, std::move(sentinels), std::move(master), settings));
 }
 
 sentinel_locator::sentinel_locator(const backend_environment& environment, std::vector<endpoint> sentinels,
-                                   std::string master, connection_settings settings)
+                                   std::string master, const connection_settings& settings)
     : loop_(environment.loop),
       time_(environment.time),
       master_(std::move(master)),
-      settings_(for_sentinels(std::move(settings))),
-      sentinels_(std::move(sentinels)) {}
+      settings_(for_sentinels(settings)),
+      bare_settings_(without_credentials(settings_)) {
+  for (auto& one : sentinels) sentinels_.push_back({.where = std::move(one)});
+}
 
 void sentinel_locator::find(unique_function<void(result<endpoint>)> done) {
   {
@@ -61,15 +72,18 @@ void sentinel_locator::ask_next(const failure& why) {
   {
     const std::lock_guard lock(mutex_);
     if (!done_) return;
-    if (asked_++ < sentinels_.size()) {
-      const auto& where = sentinels_[next_++ % sentinels_.size()];
-      next = current_ = std::make_shared<connection>(where, settings_, loop_, time_, *this);
-    }
+    refusal_.reset();
+    if (asked_++ < sentinels_.size()) next = connect(sentinels_[next_++ % sentinels_.size()]);
   }
   if (!next)
     return finish(
         failure(why.kind(), "no sentinel knows the master \"" + master_ + "\"; the last one: " + why.message()));
   next->open();
+}
+
+// [mutex_]
+std::shared_ptr<connection> sentinel_locator::connect(sentinel& to) {
+  return current_ = std::make_shared<connection>(to.where, to.bare ? bare_settings_ : settings_, loop_, time_, *this);
 }
 
 void sentinel_locator::up(connection& which, const server_facts&) noexcept {
@@ -78,12 +92,32 @@ void sentinel_locator::up(connection& which, const server_facts&) noexcept {
 }
 
 void sentinel_locator::down(connection& which, const failure& why) noexcept {
+  std::shared_ptr<connection> again;
+  std::optional<failure> last;
   {
     const std::lock_guard lock(mutex_);
     if (current_.get() != &which) return;
     current_ = nullptr;
+    auto& who = sentinels_[(next_ - 1) % sentinels_.size()];
+    if (is_refusal(why) && !refusal_ && knows_credentials()) {
+      refusal_ = why;
+      who.bare = !who.bare;
+      again = connect(who);
+    } else if (refusal_ || why.kind() == errc::denied) {
+      last = explained(who, why);
+    }
   }
-  ask_next(why);
+  if (again) return again->open();
+  ask_next(last.value_or(why));
+}
+
+// [mutex_]
+failure sentinel_locator::explained(const sentinel& who, const failure& why) const {
+  if (!refusal_)
+    return failure(why.kind(), why.message() + " (sentinel_user and sentinel_password, if the servers have others)");
+  const auto& with = who.bare ? *refusal_ : why;
+  return failure(errc::denied, with.message() + "; and without user and password this sentinel refuses too: "
+                                                "it needs the right sentinel_user and sentinel_password");
 }
 
 // [on the connection's own way of calling] Whatever it said, it is not needed any more.
@@ -96,7 +130,8 @@ void sentinel_locator::answered(connection& which, const result<reply>& got) {
   }
   result<endpoint> found = failure(errc::unavailable, which.where().shown() + ": it knows no such master");
   if (!got) {
-    found = got.error();
+    found = is_refusal(got.error()) ? failure(errc::denied, which.where().shown() + ": " + got.error().message())
+                                    : got.error();
   } else if (got->size() == 2) {
     endpoint where;
     where.host = (*got)[0].text();

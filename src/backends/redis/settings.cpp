@@ -72,13 +72,24 @@ result<void> read_place(const store_url& url, redis_settings& out) {
   return {};
 }
 
+result<void> read_sentinel_credentials(const store_url& url, redis_settings& out) {
+  out.to_sentinels = out.connection;
+  if (!url.options.contains("sentinel_user") && !url.options.contains("sentinel_password")) return {};
+  if (out.is != deployment::sentinel)
+    return bad("sentinel_user and sentinel_password are for redis+sentinel://, not " + url.scheme + "://");
+  out.to_sentinels.user = option(url, "sentinel_user");
+  out.to_sentinels.password = [secret = option(url, "sentinel_password")] { return secret; };
+  return {};
+}
+
 }  // namespace
 
 result<redis_settings> read_settings(const backend_environment& environment) {
   const auto& url = environment.url;
-  if (auto known = core::check_options(
-          url, {"connect_timeout", "db", "fair_wait", "key", "layout", "object", "protocol", "replica_timeout",
-                "replicas", "signal", "timeout", "tls_ca", "tls_cert", "tls_key", "token"});
+  if (auto known =
+          core::check_options(url, {"connect_timeout", "db", "fair_wait", "key", "layout", "object", "protocol",
+                                    "replica_timeout", "replicas", "sentinel_user", "sentinel_password", "signal",
+                                    "timeout", "tls_ca", "tls_cert", "tls_key", "token"});
       !known)
     return known.error();
   redis_settings out;
@@ -124,6 +135,7 @@ result<redis_settings> read_settings(const backend_environment& environment) {
   } else if (!tls.ca.empty() || !tls.cert.empty() || !tls.key.empty()) {
     return bad("tls_ca, tls_cert and tls_key are for rediss://, not " + url.scheme + "://");
   }
+  if (auto read = read_sentinel_credentials(url, out); !read) return read.error();
   return out;
 }
 

@@ -21,6 +21,7 @@ struct redis_settings {
   int replicas = 0;  ///< how many must have confirmed a grant
   milliseconds replica_patience{500};
   connection_settings connection{};
+  connection_settings to_sentinels{};  ///< the same, but for user and password if they have their own
 };
 
 /// Something in the URL is wrong.
