@@ -19,4 +19,11 @@ inline std::string diagnosis(const client& locks, const std::string& check) {
 }
 inline std::string diagnosis(const std::string& url, const std::string& check) { return diagnosis(client(url), check); }
 
+/// What it says is to be done about that.
+inline std::string advice(const client& locks, const std::string& check) {
+  for (const auto& one : locks.examine())
+    if (one.check == check) return one.advice;
+  return "no such check";
+}
+
 }  // namespace interlock::test_support

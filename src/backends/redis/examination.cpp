@@ -4,6 +4,7 @@
 #include "backends/redis/info.hpp"
 
 #include <array>
+#include <charconv>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -20,7 +21,8 @@ constexpr std::array<std::string_view, 5> asked_settings{"maxmemory-policy", "ap
 struct server_answers {
   std::string info{};
   std::map<std::string, std::string, std::less<>> settings{};
-  std::string denied{};  // why not, if it would not say
+  std::string denied{};   // why not, if it would not say its settings
+  std::string silence{};  // why not, if it would not say how it is
 
   [[nodiscard]] std::string setting(std::string_view name) const {
     const auto found = settings.find(name);
@@ -67,11 +69,16 @@ void check_memory(const server_answers& one, std::vector<store_check>& out) {
 
 void check_persistence(const server_answers& one, std::vector<store_check>& out) {
   if (one.settings.empty()) {
-    const bool log = info_field(one.info, "aof_enabled") == "1";
-    out.push_back({verdict::warn, "persistence",
-                   log ? "there is an append-only file; how often it is synced is not told: " + one.denied
-                       : "no append-only file: a restart forgets who holds a lock",
-                   log ? "allow +config|get to find out" : "CONFIG SET appendonly yes"});
+    const auto log = info_field(one.info, "aof_enabled");
+    if (log.empty())
+      out.push_back({verdict::warn, "persistence", "unknown: " + one.denied, "allow +config|get to find out"});
+    else if (log == "1")
+      out.push_back({verdict::warn, "persistence",
+                     "there is an append-only file; how often it is synced is not told: " + one.denied,
+                     "allow +config|get to find out"});
+    else
+      out.push_back({verdict::warn, "persistence", "no append-only file: a restart forgets who holds a lock",
+                     "CONFIG SET appendonly yes"});
     return;
   }
   if (one.setting("appendonly") != "yes")
@@ -89,24 +96,30 @@ void check_persistence(const server_answers& one, std::vector<store_check>& out)
 
 void check_replicas(const server_answers& one, const redis_settings& settings, std::vector<store_check>& out) {
   const auto count = info_field(one.info, "connected_slaves");
-  if (count.empty() || count == "0") {
-    if (settings.is == deployment::single && settings.replicas == 0)
-      out.push_back({verdict::ok, "replicas", "none", {}});
-    else
-      out.push_back({verdict::warn, "replicas", "none is connected: nobody takes over when this server fails",
-                     "connect a replica"});
+  int connected = 0;
+  if (std::from_chars(count.data(), count.data() + count.size(), connected).ec != std::errc{}) {
+    out.push_back({verdict::warn, "replicas", "unknown: " + one.silence, "allow +info to find out"});
     return;
   }
-  const auto seen = std::string(count) + (count == "1" ? " replica" : " replicas");
-  if (settings.replicas > 0)
-    out.push_back({verdict::ok,
-                   "replicas",
-                   seen + ", of which " + std::to_string(settings.replicas) + " must confirm a grant",
-                   {}});
-  else
+  const auto seen =
+      connected == 0 ? std::string("none") : std::string(count) + (connected == 1 ? " replica" : " replicas");
+  const auto wanted = std::to_string(settings.replicas);
+  if (connected < settings.replicas)
+    out.push_back({verdict::fail, "replicas",
+                   seen + (connected == 0 ? " is connected" : "") + ", but " + wanted +
+                       " must confirm a grant: nobody gets a lock",
+                   "connect more, or ask for fewer by replicas= in the URL"});
+  else if (settings.replicas > 0)
+    out.push_back({verdict::ok, "replicas", seen + ", of which " + wanted + " must confirm a grant", {}});
+  else if (connected > 0)
     out.push_back({verdict::warn, "replicas",
                    seen + ", which learn of a grant after its holder: a fail-over may forget it",
                    "add replicas=1 to the URL, so that a grant waits for a replica"});
+  else if (settings.is == deployment::single)
+    out.push_back({verdict::ok, "replicas", "none", {}});
+  else
+    out.push_back({verdict::warn, "replicas", "none is connected: nobody takes over when this server fails",
+                   "connect a replica"});
 }
 
 void check_patience(const server_answers& one, std::vector<store_check>& out) {
@@ -152,10 +165,12 @@ void examine(std::shared_ptr<courier> way, const redis_settings& settings, compl
     way->send_to(i, packet({"INFO"}), [all, i](const result<reply>& got) {
       {
         const std::lock_guard lock(all->mutex);
-        if (got)
+        if (got) {
           all->masters[i].info = got->text();
-        else if (got.error() != errc::denied)
-          all->failed = got.error().message();
+        } else {
+          all->masters[i].silence = got.error().message();
+          if (got.error() != errc::denied) all->failed = got.error().message();
+        }
       }
       arrived(all);
     });
