@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #ifdef INTERLOCK_WITH_REDIS
 
+#include "support/eventually.hpp"
+#include "support/lease_of.hpp"
 #include "support/redis_replicas.hpp"
 #include "support/redis_server.hpp"
 
@@ -11,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 
@@ -18,8 +22,11 @@
 namespace interlock {
 namespace {
 
+using namespace std::chrono_literals;
 using test_support::certificate;
 using test_support::certificates;
+using test_support::eventually;
+using test_support::lease_of;
 using test_support::redis_replicas;
 using test_support::redis_server;
 
@@ -91,11 +98,22 @@ TEST(redis_password, is_needed_where_it_is_asked_for) {
 
 TEST(redis_password, can_come_from_the_program_and_change) {
   const redis_server server({.password = "first"});
-  std::string secret = "first";
+  std::atomic<const char*> secret = "first";
   client_options options;
-  options.password = [&] { return secret; };
+  options.password = [&] { return std::string(secret.load()); };
   const client locks("redis://127.0.0.1:" + std::to_string(server.port()), options);
-  EXPECT_TRUE(locks.acquire("a").valid());
+  const auto held = locks.acquire("a", lease_of(20s));
+  EXPECT_TRUE(held.valid());
+  server.command({"CONFIG", "SET", "requirepass", "second"});
+  EXPECT_TRUE(locks.try_acquire("b")) << "who is in stays in";
+  const auto hang_up = [&] {
+    for (const auto* type : {"normal", "pubsub"}) server.command({"CLIENT", "KILL", "TYPE", type});
+  };
+  hang_up();
+  ASSERT_TRUE(eventually([&] { return !locks.attempt("b", {.wait = 100ms}); }, 5s)) << "the old one is still let in";
+  secret = "second";
+  EXPECT_TRUE(eventually([&] { return locks.attempt("c", {.wait = 1s}).has_value(); }, 10s));
+  EXPECT_TRUE(eventually([&] { return held.state() == lock_state::held; }, 5s));
 }
 
 TEST(redis_rights, too_few_are_said_and_nothing_is_granted) {
