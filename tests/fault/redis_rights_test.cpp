@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -84,7 +85,7 @@ TEST(redis_rights, those_for_a_cluster_are_enough_also_while_a_slot_moves) {
   lock_while_a_slot_moves(servers, url("redisson", "?layout=redisson"), "r", "r");
   for (const auto& all :
        {url("native", ""), url("plain", "?layout=plain&key=job:*"), url("redisson", "?layout=redisson")})
-    EXPECT_NO_THROW(client(all).survey()) << all;
+    EXPECT_NO_THROW(static_cast<void>(client(all).survey())) << all;
 }
 
 TEST(redis_rights, that_to_wait_is_for_replicas_alone) {
@@ -110,6 +111,27 @@ TEST(redis_rights, that_to_read_settings_is_for_doctor_alone) {
                              .users = {native_rights + "+config|get", "un" + native_rights}});
   EXPECT_THAT(diagnosis(url_of(server, "native"), "persistence"), StartsWith("ok: "));
   EXPECT_THAT(diagnosis(url_of(server, "unnative"), "persistence"), HasSubstr("how often it is synced is not told"));
+}
+
+// Who does not know whether it is still the same server has to ask after its locks before it believes in them again.
+TEST(redis_rights, that_to_be_informed_tells_a_broken_connection_from_a_restart) {
+  auto silent = "un" + native_rights;
+  silent.erase(silent.find("+info "), 6);
+  const redis_server server({.users = {native_rights, silent}});
+  const auto expect_jeopardies = [&](const std::string& user, int expected) {
+    std::atomic<int> jeopardies{0};
+    client_options options;
+    options.observer = [&](const event& one) { jeopardies += one.kind == event_kind::jeopardy ? 1 : 0; };
+    const client locks(url_of(server, user), options);
+    const auto held = locks.acquire(user, lease_of(20s));
+    for (const auto* type : {"normal", "pubsub"}) server.command({"CLIENT", "KILL", "TYPE", type});
+    EXPECT_TRUE(eventually([&] { return locks.attempt("next", {.wait = 1s}).has_value(); }, 10s));
+    EXPECT_TRUE(eventually([&] { return jeopardies == expected; }, 5s)) << user << ": " << jeopardies;
+    EXPECT_TRUE(eventually([&] { return held.state() == lock_state::held; }, 5s));
+    EXPECT_EQ(jeopardies, expected) << user;
+  };
+  expect_jeopardies("native", 0);
+  expect_jeopardies("unnative", 1);
 }
 
 // With it nothing late can happen over a connection that is broken; that it is not a must is said in the manual.
