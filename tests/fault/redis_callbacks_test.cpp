@@ -109,8 +109,13 @@ TEST_P(redis_callbacks, a_wait_given_up_in_a_callback_leaves_the_queue_though_no
   const auto elsewhere = others.acquire("taken");
   std::optional<pending<guard>> waiting(locks.async_acquire("taken"));
   ASSERT_TRUE(eventually([&] { return waiters("taken") == 1; }));
-  locks.async_acquire("free").then([&](const result<guard>&) { waiting.reset(); });
+  std::promise<void> given_up;
+  locks.async_acquire("free").then([&](const result<guard>&) {
+    waiting.reset();
+    given_up.set_value();
+  });
   EXPECT_TRUE(eventually([&] { return waiters("taken") == 0; }));
+  given_up.get_future().get();
 }
 
 TEST_P(redis_callbacks, a_blocking_call_beside_busy_callbacks_is_answered) {

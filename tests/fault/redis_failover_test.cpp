@@ -42,7 +42,8 @@ struct watched_client {
 };
 
 // Two clients count under the lock, whatever happens meanwhile.
-int count_under_lock(const std::string& url, const std::atomic<bool>& stop, int& counter, std::atomic<int>& done) {
+int count_under_lock(const std::string& url, const std::atomic<bool>& stop, std::atomic<int>& counter,
+                     std::atomic<int>& done) {
   const client locks(url);
   int unsure = 0;
   while (!stop) {
@@ -156,7 +157,7 @@ TEST(redis_cluster_store, counting_through_a_fail_over_loses_no_update) {
   redis_cluster servers;
   std::atomic<bool> stop{false};
   std::atomic<int> done{0};
-  int counter = 0;
+  std::atomic<int> counter{0};  // read and written in two steps
   std::vector<std::jthread> workers;
   for (int i = 0; i < 2; ++i) workers.emplace_back([&] { count_under_lock(servers.url(), stop, counter, done); });
   EXPECT_TRUE(eventually([&] { return done > 20; }, 10s));
