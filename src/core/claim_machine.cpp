@@ -215,6 +215,8 @@ claim_machine::step claim_machine::evicted(instant now) {
 claim_machine::step claim_machine::look_again(instant now) {
   const bool may = phase_ == phase::asking || phase_ == phase::waiting || phase_ == phase::held;
   if (may && !asked_) look_at_ = std::min(look_at_, now);
+  // The answer under way may be older than what this is about, and have come another way.
+  if (asked_ && (phase_ == phase::asking || phase_ == phase::waiting)) hinted_ = true;
   return {};
 }
 

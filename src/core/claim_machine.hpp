@@ -125,7 +125,7 @@ class claim_machine {
   entry how_ = entry::queue;
   bool asked_ = false;       // a question is under way
   bool unanswered_ = false;  // an enter was given up on: it may still happen
-  bool hinted_ = false;      // a push came before the answer it belongs behind
+  bool hinted_ = false;      // told something before an answer that may not know of it yet
   bool jeopardy_ = false;
   bool evicted_ = false;
   std::uint8_t late_ = 0;     // grants that were over when their answer arrived

@@ -99,6 +99,17 @@ TEST(claim_machine, an_answer_that_was_overtaken_by_the_push_of_the_grant_is_no_
   EXPECT_EQ(m.answered(asked + 2ms, asked + 3ms, waiting()).news, machine::say::lost) << "asked afterwards, it is";
 }
 
+TEST(claim_machine, what_it_is_told_while_a_question_is_under_way_is_looked_at_behind_the_answer) {
+  auto m = make();
+  m.start(t0, entry::queue);
+  m.look_again(t0 + 1ms);
+  EXPECT_EQ(m.answered(t0, t0 + 2ms, waiting()).next, machine::ask::look) << "it was asked before";
+  m.look_again(t0 + 3ms);
+  EXPECT_EQ(m.answered(t0 + 2ms, t0 + 4ms, waiting()).next, machine::ask::look);
+  EXPECT_EQ(m.answered(t0 + 4ms, t0 + 5ms, waiting()).next, machine::ask::nothing) << "once";
+  EXPECT_GT(m.due(), t0 + 500ms);
+}
+
 TEST(claim_machine, a_push_too_close_to_the_end_is_renewed_before_it_is_believed) {
   auto m = make();
   m.start(t0, entry::queue);
