@@ -25,6 +25,9 @@ class layout {
 
   virtual void enter(const claim& who, entry how, inline_work here, completion<standing>&& done) = 0;
   virtual void look(std::span<const claim> whom, inline_work here, completion<standings> done) = 0;
+  /// The same by another way to the same servers. Who waits for what is known here: what an answer changes in that must
+  /// not be learned by another layout.
+  virtual void look_by(courier& way, std::span<const claim> whom, inline_work here, completion<standings> done) = 0;
   virtual void leave(const claim& who, finality how, inline_work here, completion<departure>&& done) = 0;
   virtual void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how,
                        completion<standing> done) = 0;

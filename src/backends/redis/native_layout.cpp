@@ -192,14 +192,14 @@ void add_looks(packet& out, std::span<const claim> whom, told keys) {
 }
 }  // namespace
 
-void native_layout::look(std::span<const claim> whom, inline_work here, completion<standings> done) {
+void native_layout::look_by(courier& way, std::span<const claim> whom, inline_work here, completion<standings> done) {
   static_assert(sizeof(looking) <= handler_room, "or each request allocates");
   if (whom.size() > batch || (whom.size() > 1 && keys_ == told::all_keys))
-    return look_by_slot(whom, here, std::move(done));
+    return look_by_slot(way, whom, here, std::move(done));
   if (whom.empty()) return done(standings{});
   auto out = question(look_script(), keys_, whom.size(), whom.size());
   add_looks(out, whom, keys_);
-  way_.send(out, here, looking{std::move(done), this, whom.size()});
+  way.send(out, here, looking{std::move(done), this, whom.size()});
 }
 
 /// Answers to parts of one look, until all are there.
@@ -238,7 +238,8 @@ struct native_layout::gathering_part {
   }
 };
 
-void native_layout::look_by_slot(std::span<const claim> whom, inline_work here, completion<standings> done) {
+void native_layout::look_by_slot(courier& way, std::span<const claim> whom, inline_work here,
+                                 completion<standings> done) {
   struct placed {
     std::uint16_t slot;
     std::size_t place;
@@ -268,7 +269,7 @@ void native_layout::look_by_slot(std::span<const claim> whom, inline_work here, 
     }
     auto out = question(look_script(), keys_, some.size(), some.size());
     add_looks(out, some, keys_);
-    way_.send(out, here, gathering_part{whole, this, std::move(places)});
+    way.send(out, here, gathering_part{whole, this, std::move(places)});
   }
 }
 

@@ -19,7 +19,10 @@ class native_layout final : public layout {
   void begin() override;
   void describe(store_traits& traits) const override;
   void enter(const claim& who, entry how, inline_work here, completion<standing>&& done) override;
-  void look(std::span<const claim> whom, inline_work here, completion<standings> done) override;
+  void look(std::span<const claim> whom, inline_work here, completion<standings> done) override {
+    look_by(way_, whom, here, std::move(done));
+  }
+  void look_by(courier& way, std::span<const claim> whom, inline_work here, completion<standings> done) override;
   void leave(const claim& who, finality how, inline_work here, completion<departure>&& done) override;
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override;
   void survey(survey_query what, completion<survey_page> done) override;
@@ -39,7 +42,7 @@ class native_layout final : public layout {
   [[nodiscard]] standing heard(standing as) const noexcept;
   void ask(const script& what, std::string_view name, const command_text::pieces& argument, inline_work here,
            reply_handler&& done);
-  void look_by_slot(std::span<const claim> whom, inline_work here, completion<standings> done);
+  void look_by_slot(courier& way, std::span<const claim> whom, inline_work here, completion<standings> done);
   void evict_found(std::string_view name, const claim_secret& who, bool force, completion<bool> done);
 
   courier& way_;

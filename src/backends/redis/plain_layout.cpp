@@ -218,7 +218,7 @@ struct plain_layout::look_round {
 };
 
 // A server has all its keys in one place; in a cluster one script reaches one slot.
-void plain_layout::look(std::span<const claim> whom, inline_work here, completion<standings> done) {
+void plain_layout::look_by(courier& way, std::span<const claim> whom, inline_work here, completion<standings> done) {
   auto round = std::make_shared<look_round>();
   round->whom.assign(whom.begin(), whom.end());
   round->answers.assign(whom.size(), failure(errc::internal, "redis: a claim was not asked about"));
@@ -227,10 +227,11 @@ void plain_layout::look(std::span<const claim> whom, inline_work here, completio
   for (std::size_t i = 0; i < whom.size(); ++i)
     by_slot[cluster_ ? slot_of(wish_.key.key(whom[i].name)) : std::uint16_t{0}].push_back(i);
   round->under_way = by_slot.size();
-  for (const auto& [slot, which] : by_slot) look_at(round, which, here);
+  for (const auto& [slot, which] : by_slot) look_at(way, round, which, here);
 }
 
-void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const std::size_t> which, inline_work here) {
+void plain_layout::look_at(courier& way, std::shared_ptr<look_round> round, std::span<const std::size_t> which,
+                           inline_work here) {
   const auto route = wish_.key.key(round->whom[which.front()].name);
   packet out(scripts_.look, route, 3 * which.size(), 2 + 4 * which.size());
   milliseconds longest{0};
@@ -245,19 +246,19 @@ void plain_layout::look_at(std::shared_ptr<look_round> round, std::span<const st
     out.arg(view(value_of(who.secret))).arg(who.lease.count()).arg(who.wait_lease.count());
     out.arg(who.tokens > 1 ? "fresh" : "");
   }
-  way_.send(out, here,
-            [this, round = std::move(round), asked = std::vector(which.begin(), which.end())](result<reply> got) {
-              std::size_t at = 0;
-              if (!got)
-                for (const auto i : asked) round->answers[i] = got.error();
-              else
-                for (const auto each : *got) {
-                  if (at == asked.size()) break;
-                  const auto i = asked[at++];
-                  round->answers[i] = standing_in(each, round->whom[i].name, round->whom[i].secret);
-                }
-              if (round->under_way.fetch_sub(1) == 1) round->done(std::move(round->answers));
-            });
+  way.send(out, here,
+           [this, round = std::move(round), asked = std::vector(which.begin(), which.end())](result<reply> got) {
+             std::size_t at = 0;
+             if (!got)
+               for (const auto i : asked) round->answers[i] = got.error();
+             else
+               for (const auto each : *got) {
+                 if (at == asked.size()) break;
+                 const auto i = asked[at++];
+                 round->answers[i] = standing_in(each, round->whom[i].name, round->whom[i].secret);
+               }
+             if (round->under_way.fetch_sub(1) == 1) round->done(std::move(round->answers));
+           });
 }
 
 // ---- leaving

@@ -38,7 +38,10 @@ class plain_layout final : public layout {
   void begin() override;
   void describe(store_traits& traits) const override;
   void enter(const claim& who, entry how, inline_work here, completion<standing>&& done) override;
-  void look(std::span<const claim> whom, inline_work here, completion<standings> done) override;
+  void look(std::span<const claim> whom, inline_work here, completion<standings> done) override {
+    look_by(way_, whom, here, std::move(done));
+  }
+  void look_by(courier& way, std::span<const claim> whom, inline_work here, completion<standings> done) override;
   void leave(const claim& who, finality how, inline_work here, completion<departure>&& done) override;
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override;
   void survey(survey_query what, completion<survey_page> done) override;
@@ -56,7 +59,7 @@ class plain_layout final : public layout {
                        completion<standing>&& done);
   result<standing> standing_in(const reply& said, std::string_view name, const claim_secret& secret);
   void release(const claim& who, std::string_view key, inline_work here, completion<departure>&& done);
-  void look_at(std::shared_ptr<look_round> round, std::span<const std::size_t> which, inline_work here);
+  void look_at(courier& way, std::shared_ptr<look_round> round, std::span<const std::size_t> which, inline_work here);
 
   // Our own waiters, to be told when a lock becomes free.
   void waits(std::string_view name, const claim_secret& secret);

@@ -128,7 +128,7 @@ void layout::note(object what, std::string_view name, const claim_secret& who, s
     waiters_.stop(channel(what, name, who), who, held);
 }
 
-void layout::look(std::span<const claim> whom, inline_work here, completion<standings> done) {
+void layout::look_by(courier& way, std::span<const claim> whom, inline_work here, completion<standings> done) {
   auto all = std::make_shared<batch>();
   all->done = std::move(done);
   all->parts.reserve(whom.size());
@@ -141,17 +141,18 @@ void layout::look(std::span<const claim> whom, inline_work here, completion<stan
   }
   all->open = groups.size();
   if (groups.empty()) return all->done(standings{});
-  for (const auto& [kind, which] : groups) send_looks(all, which, here);
+  for (const auto& [kind, which] : groups) send_looks(way, all, which, here);
 }
 
-void layout::send_looks(const std::shared_ptr<batch>& all, std::span<const std::size_t> which, inline_work here) {
+void layout::send_looks(courier& way, const std::shared_ptr<batch>& all, std::span<const std::size_t> which,
+                        inline_work here) {
   const auto& first = all->parts[which.front()];
   packet out(scripts_of(first.what).look.get(), first.who.name, which.size() * keys_of_claim(first.what),
              words_of_settings + which.size() * words_of_claim);
   for (const auto i : which) add_keys(out, all->parts[i].what, all->parts[i].who.name, all->parts[i].owner);
   add_settings(out);
   for (const auto i : which) add_words(out, all->parts[i].what, all->parts[i].who, all->parts[i].owner);
-  way_.send(out, here, [this, all, mine = std::vector(which.begin(), which.end())](result<reply> got) {
+  way.send(out, here, [this, all, mine = std::vector(which.begin(), which.end())](result<reply> got) {
     {
       const std::lock_guard held(all->mutex);
       all->fill(mine, got);

@@ -28,7 +28,10 @@ class layout final : public redis_store::layout {
   void begin() override;
   void describe(store_traits& traits) const override;
   void enter(const claim& who, entry how, inline_work here, completion<standing>&& done) override;
-  void look(std::span<const claim> whom, inline_work here, completion<standings> done) override;
+  void look(std::span<const claim> whom, inline_work here, completion<standings> done) override {
+    look_by(way_, whom, here, std::move(done));
+  }
+  void look_by(courier& way, std::span<const claim> whom, inline_work here, completion<standings> done) override;
   void leave(const claim& who, finality how, inline_work here, completion<departure>&& done) override;
   void convert(const claim& who, lock_mode mode, std::uint32_t weight, entry how, completion<standing> done) override;
   void survey(survey_query what, completion<survey_page> done) override;
@@ -41,7 +44,8 @@ class layout final : public redis_store::layout {
 
   [[nodiscard]] object kind_of(const claim& who) const noexcept;
   void add_settings(packet& to) const;
-  void send_looks(const std::shared_ptr<batch>& all, std::span<const std::size_t> which, inline_work here);
+  void send_looks(courier& way, const std::shared_ptr<batch>& all, std::span<const std::size_t> which,
+                  inline_work here);
   /// What an answer means for the waiting claims of this process. Called when it has been passed on.
   void note(object what, std::string_view name, const claim_secret& who, std::uint64_t heard,
             const result<standing>& as);

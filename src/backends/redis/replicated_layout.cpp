@@ -85,6 +85,9 @@ class replicated final : public layout {
       confirm(kept, *got, true, std::move(done));
     });
   }
+  void look_by(courier&, std::span<const claim> whom, inline_work here, completion<standings> done) override {
+    look(whom, here, std::move(done));  // it has ways of its own
+  }
   void look(std::span<const claim> whom, inline_work, completion<standings> done) override {
     struct batch {
       std::vector<std::unique_ptr<kept_claim>> kept;
@@ -95,20 +98,22 @@ class replicated final : public layout {
       all->kept.push_back(std::make_unique<kept_claim>(one));
       all->asked.push_back(all->kept.back()->what);
     }
-    witness_->look(all->asked, inline_work::never, [this, all, done = std::move(done)](result<standings> got) mutable {
-      if (!got) return done(std::move(got));
-      const bool any = std::any_of(got->begin(), got->end(),
-                                   [](const result<standing>& one) { return one && one->is == standing::kind::held; });
-      if (!any) return done(std::move(got));
-      std::vector<std::string> routes;
-      for (const auto& one : all->kept) routes.push_back(inner_->route(one->name));
-      wait(std::move(routes), [got = std::move(*got), done = std::move(done)](result<void> sure) mutable {
-        if (!sure)
-          for (auto& one : got)
-            if (one && one->is == standing::kind::held) one = sure.error();
-        done(std::move(got));
-      });
-    });
+    inner_->look_by(
+        way_, all->asked, inline_work::never, [this, all, done = std::move(done)](result<standings> got) mutable {
+          if (!got) return done(std::move(got));
+          const bool any = std::any_of(got->begin(), got->end(), [](const result<standing>& one) {
+            return one && one->is == standing::kind::held;
+          });
+          if (!any) return done(std::move(got));
+          std::vector<std::string> routes;
+          for (const auto& one : all->kept) routes.push_back(inner_->route(one->name));
+          wait(std::move(routes), [got = std::move(*got), done = std::move(done)](result<void> sure) mutable {
+            if (!sure)
+              for (auto& one : got)
+                if (one && one->is == standing::kind::held) one = sure.error();
+            done(std::move(got));
+          });
+        });
   }
   void leave(const claim& who, finality how, inline_work here, completion<departure>&& done) override {
     inner_->leave(who, how, here, std::move(done));
@@ -140,17 +145,17 @@ class replicated final : public layout {
     kept->what.memo = granted.memo;
     kept->what.tokens = 1;  // the grant has reserved its block
     const std::span<const claim> one(&kept->what, 1);
-    witness_->look(one, inline_work::never,
-                   [this, kept, granted, undo, done = std::move(done)](result<standings> got) mutable {
-                     if (!got) return refuse(kept, got.error(), undo, std::move(done));
-                     if (!got->front() || got->front()->is != standing::kind::held)
-                       return done(std::move(got->front()));
-                     wait({inner_->route(kept->name)},
-                          [this, kept, granted, undo, done = std::move(done)](result<void> sure) mutable {
-                            if (!sure) return refuse(kept, sure.error(), undo, std::move(done));
-                            done(granted);
-                          });
-                   });
+    inner_->look_by(way_, one, inline_work::never,
+                    [this, kept, granted, undo, done = std::move(done)](result<standings> got) mutable {
+                      if (!got) return refuse(kept, got.error(), undo, std::move(done));
+                      if (!got->front() || got->front()->is != standing::kind::held)
+                        return done(std::move(got->front()));
+                      wait({inner_->route(kept->name)},
+                           [this, kept, granted, undo, done = std::move(done)](result<void> sure) mutable {
+                             if (!sure) return refuse(kept, sure.error(), undo, std::move(done));
+                             done(granted);
+                           });
+                    });
   }
 
   void refuse(const kept_pointer& kept, const failure& why, bool undo, completion<standing> done) {

@@ -15,7 +15,8 @@ struct confirmation {
   int replicas = 1;
   milliseconds patience{500};
 };
-/// `inner` talks over the ordinary connection, `witness` is the same layout over the second one, `way`.
+/// `inner` talks over the ordinary connection, `witness` is the same layout over the second one, `way`. Cells alone are
+/// written by the witness: what it learned of claims, `inner` would not know.
 std::unique_ptr<layout> make_replicated_layout(std::unique_ptr<layout> inner, std::unique_ptr<layout> witness,
                                                courier& way, const confirmation& wanted);
 
