@@ -4,7 +4,7 @@
 //
 //   agent hold   URL NAME LEASE_MS    asking; held TOKEN; lost REASON; then answers lines on its input:
 //   agent shared URL NAME LEASE_MS      valid        -> valid | not-valid
-//                                       write FILE   -> written | refused       (fenced by the token)
+//   agent permit URL NAME LEASE_MS      write FILE   -> written | refused       (fenced by the token)
 //                                       release      -> released | lost | ERROR
 //   agent count  URL NAME FILE N LEASE_MS [PAUSE_MS]   N times under the lock: FILE's number + 1; did NUMBER TOKEN
 //
@@ -56,10 +56,18 @@ std::string answer(guard& held, const std::string& line) {
   return "what is \"" + line + "\"?";
 }
 
-int hold(const std::vector<std::string>& words, lock_mode mode) {
+guard take(const client& locks, const std::vector<std::string>& words) {
+  const auto& verb = words.at(1);
+  const milliseconds lease(std::stoll(words.at(4)));
+  if (verb == "permit") return semaphore(locks, words.at(3), 1).acquire({.lease = lease});
+  return locks.acquire(words.at(3),
+                       {.lease = lease, .mode = verb == "shared" ? lock_mode::shared : lock_mode::exclusive});
+}
+
+int hold(const std::vector<std::string>& words) {
   const client locks(words.at(2));
   say("asking");
-  auto held = locks.acquire(words.at(3), {.lease = milliseconds(std::stoll(words.at(4))), .mode = mode});
+  auto held = take(locks, words);
   say("held " + shown_token(locks, held));
   const std::stop_callback told(held.lost(), [&] { say("lost " + std::string(to_string(held.why_lost()))); });
   for (std::string line; std::getline(std::cin, line);) say(answer(held, line));
@@ -87,10 +95,9 @@ int count(const std::vector<std::string>& words) {
 
 int run(const std::vector<std::string>& words) {
   const std::string verb = words.size() > 1 ? words[1] : "";
-  if (verb == "hold") return hold(words, lock_mode::exclusive);
-  if (verb == "shared") return hold(words, lock_mode::shared);
+  if (verb == "hold" || verb == "shared" || verb == "permit") return hold(words);
   if (verb == "count") return count(words);
-  std::cerr << "usage: agent hold|shared URL NAME LEASE_MS, agent count URL NAME FILE N LEASE_MS [PAUSE_MS]\n";
+  std::cerr << "usage: agent hold|shared|permit URL NAME LEASE_MS, agent count URL NAME FILE N LEASE_MS [PAUSE_MS]\n";
   return 64;
 }
 

@@ -12,7 +12,8 @@
 #include <fstream>
 #include <thread>
 
-/// Other libraries' processes and ours on the same keys. Time limits are for "never", not for "late".
+/// Other libraries' processes and ours on the same keys. Limits on how soon are those of who asks how often: we
+/// when told and often, they every few hundred milliseconds.
 namespace interlock::interop {
 namespace {
 
@@ -76,7 +77,7 @@ TEST_P(plain_peers, we_get_it_soon_after_they_let_go) {
   they.say("release");
   const auto begin = steady_clock::now();
   EXPECT_TRUE(wait.get().valid());
-  EXPECT_LT(steady_clock::now() - begin, 10s) << "it waited for the lease";
+  EXPECT_LE(steady_clock::now() - begin, 1s) << "it waited for the lease";
   EXPECT_TRUE(they.after("released"));
 }
 
@@ -89,7 +90,7 @@ TEST_P(plain_peers, they_get_it_soon_after_we_let_go) {
   const auto begin = steady_clock::now();
   EXPECT_TRUE(held.release());
   EXPECT_TRUE(they.after("held"));
-  EXPECT_LT(steady_clock::now() - begin, 10s) << "they waited for the lease";
+  EXPECT_LE(steady_clock::now() - begin, 2s) << "they waited for the lease";
 }
 
 TEST_P(plain_peers, when_they_are_killed_we_get_it_after_their_time_and_not_before) {

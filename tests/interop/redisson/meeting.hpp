@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -68,6 +69,15 @@ class rival {
   client locks_;
   std::string object_, name_;
 };
+
+/// Until what is held now runs out, by the server's clock. Of a semaphore: the permit that ends first.
+inline milliseconds time_left(const redis_server& server, const std::string& object, const std::string& name) {
+  if (object != "semaphore") return milliseconds{server.command({"PTTL", name}).number};
+  const auto time = server.command({"TIME"});
+  const auto now = std::stoll(time[0].text) * 1000 + std::stoll(time[1].text) / 1000;
+  const auto first = server.command({"ZRANGE", "{" + name + "}:timeout", "0", "0", "WITHSCORES"});
+  return milliseconds{first.size() == 2 ? static_cast<std::int64_t>(std::stod(first[1].text)) - now : -2};
+}
 
 /// How long it took, for messages and bounds.
 template <class F>
