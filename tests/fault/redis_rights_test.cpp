@@ -88,6 +88,20 @@ TEST(redis_rights, those_for_a_cluster_are_enough_also_while_a_slot_moves) {
     EXPECT_NO_THROW(static_cast<void>(client(all).survey())) << all;
 }
 
+TEST(redis_rights, that_to_ask_is_named_when_a_slot_moves_and_it_is_missing) {
+  redis_cluster servers({.users = {native_rights + "+cluster|slots"}});
+  const client locks("redis+cluster://native:secret@127.0.0.1:" + std::to_string(servers.node(0).port()));
+  const int slot = servers.slot_of("ilk1:{n}:b");
+  const auto& from = servers.master_of_slot(slot);
+  const auto masters = servers.masters();
+  servers.begin_move(slot,
+                     **std::find_if(masters.begin(), masters.end(), [&](const auto* one) { return one != &from; }));
+  const auto refused = locks.attempt("n", lease_of(20s));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), errc::denied);
+  EXPECT_THAT(refused.error().message(), HasSubstr("asking"));
+}
+
 TEST(redis_rights, that_to_wait_is_for_replicas_alone) {
   redis_replicas servers(1, {.users = {native_rights + "+wait", "un" + native_rights}});
   EXPECT_TRUE(client(url_of(servers.master(), "native", "?replicas=1")).try_acquire("a"));

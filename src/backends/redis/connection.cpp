@@ -78,7 +78,8 @@ std::optional<connection::afterwards> connection::accept_locked(const order& wha
   if (!is_up()) return {};
   leave_exchange();
   const auto now = time_of_asking();
-  if (!what.first.empty()) out_.push({.called = nullptr, .sent = now}, what.first, [](const result<reply>&) {});
+  if (!what.first.empty()) [[unlikely]]
+    push_first(what.first, now, done);
   const outbox::about one{.called = what.called, .sent = now, .hops = what.hops};
   const bool at_once = goes_at_once(here);
   if (what.part.all != nullptr && !at_once)
@@ -86,6 +87,17 @@ std::optional<connection::afterwards> connection::accept_locked(const order& wha
   else
     out_.push(one, what.bytes, std::move(done));
   return accepted(here, at_once);
+}
+
+// [mutex_] Should it be refused, for want of the right to it, then that is the reason why what follows fails.
+void connection::push_first(std::string_view bytes, instant now, reply_handler& done) {
+  const auto refused = std::make_shared<std::optional<failure>>();
+  out_.push({.sent = now}, bytes, [refused](const result<reply>& got) {
+    if (!got && got.error().kind() == errc::denied) *refused = got.error();
+  });
+  done = [refused, done = std::move(done)](const result<reply>& got) mutable {
+    done(!got && *refused ? result<reply>(**refused) : got);
+  };
 }
 
 std::optional<connection::afterwards> connection::accept_locked(const short_call& what, inline_work here,

@@ -117,7 +117,7 @@ class connection final : public std::enable_shared_from_this<connection> {
     std::string_view bytes{};
     const script* called = nullptr;
     unsigned hops = 0;
-    std::string_view first{};  ///< to go out immediately before it; its reply is dropped (ASKING)
+    std::string_view first{};  ///< to go out immediately before it (ASKING)
     part_of_bundle part{};     ///< for owners that never take a request over
   };
   void send(const order& what, inline_work here, reply_handler&& done) {
@@ -195,6 +195,7 @@ class connection final : public std::enable_shared_from_this<connection> {
   [[nodiscard]] bool goes_at_once(inline_work here) const noexcept {
     return (here == inline_work::if_brief || fetches(here)) && out_.size() < few && !corked_ && !flush_posted_;
   }
+  void push_first(std::string_view bytes, instant now, reply_handler& done);
   [[nodiscard]] afterwards accepted(inline_work here, bool at_once);
   void refuse(reply_handler& done) const;
   enum class reading : std::uint8_t { once, all, soon /* waits for it, once */ };
