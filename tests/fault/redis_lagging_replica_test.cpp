@@ -103,6 +103,10 @@ class far_replica : public ::testing::Test {
  protected:
   far_replica() {
     test_support::await("the replica is connected", [&] { return master.command({"WAIT", "1", "100"}) == 1; });
+    // It may be a second until a master sends on to a replica that has just copied everything.
+    auto writer = master.connect();
+    writer.command({"SET", "x", "y"});
+    EXPECT_EQ(writer.command({"WAIT", "1", "10000"}), 1);
   }
   static redis_options prompt() {
     redis_options out;
